@@ -11,7 +11,8 @@ import asyncio
 import contextlib
 import copy
 import os
-from collections.abc import Callable, Collection
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -34,6 +35,7 @@ from dovetail_check.recording import Recording
 from dovetail_check.safety import SafetyPolicy
 from dovetail_check.targets import CheckTarget
 from dovetail_check.unobserved import exchanges_in
+from dovetail_check.verdicts import Verdict
 
 __all__ = ["Audit", "AuditOptions", "NeedsAuthError", "Progress"]
 
@@ -79,6 +81,27 @@ class Progress:
     total: int = 0
     activity: str = ""
     on_change: Callable[[Progress], None] = field(default=lambda _: None, repr=False)
+    # Called after a probe is finished in all sessions.
+    on_probe: Callable[[], None] = field(default=lambda: None, repr=False)
+    # Called with the id of a rule and its verdict so far; see `early_verdicts`.
+    on_verdict: Callable[[str, Verdict], None] | None = field(default=None, repr=False)
+    _pending: Counter[str] = field(default_factory=Counter, repr=False)
+
+    def plan(self, names: Iterable[str]) -> None:
+        """Add probes that are going to run, once for each session."""
+        planned = Counter(names)
+        self.total += planned.total()
+        self._pending += planned
+
+    def finish(self, name: str) -> None:
+        """Note that a probe is finished in one session."""
+        self._pending[name] -= 1
+        if not self.is_pending(name):
+            self.on_probe()
+
+    def is_pending(self, name: str) -> bool:
+        """Whether a probe still runs or is going to run."""
+        return self._pending[name] > 0
 
     def update(self, activity: str, *, done: int = 0) -> None:
         """Set the current activity and call `on_change`."""
@@ -117,7 +140,7 @@ class Audit:
                 (client.revision.order for client in clients if not client.is_modern), default=-1
             )
             chosen = [(client, self._choose(client, newest)) for client in clients]
-            self.progress.total += sum(len(mine) for _, mine in chosen)
+            self.progress.plan(probe.name for _, mine in chosen for probe in mine)
             await asyncio.gather(
                 self._offer_unknown(),
                 self._offer_listed(),
@@ -316,6 +339,7 @@ class Audit:
             for probe in chosen:
                 self.progress.update(f"{client.context.session}: {probe.name}", done=1)
                 await self._run_probe(client, probe)
+                self.progress.finish(probe.name)
         except UnreachableError as error:
             # The server cannot be restarted; the traffic so far is still evaluated.
             client.connection.recorder.add("failed", str(error).encode(), tag=client.probe)
@@ -328,7 +352,10 @@ class Audit:
             for probe in chosen
             if not probe.opens_connection and _may_trigger_requests(client)
         ]
-        self.progress.done += len(chosen) - len(openers) - len(others)
+        skipped = [probe for probe in chosen if probe not in openers and probe not in others]
+        self.progress.done += len(skipped)
+        for probe in skipped:
+            self.progress.finish(probe.name)
         if not openers and not others:
             return
         full = self._connect_full_profile(client)

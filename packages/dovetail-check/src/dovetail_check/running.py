@@ -16,6 +16,7 @@ from dovetail.wire import codec
 from dovetail_check import registry
 from dovetail_check.audit import Audit, AuditOptions, NeedsAuthError, Progress
 from dovetail_check.compiling import About, Selection, compile_report
+from dovetail_check.early_verdicts import EarlyVerdicts
 from dovetail_check.faults import Fault
 from dovetail_check.probe_sessions import Run
 from dovetail_check.recording import Recording
@@ -85,6 +86,9 @@ async def run_check(
     calls = SafetyPolicy(options.calls, is_local=all(target.is_local for target in targets)).calls
     needs_auth = ""
     for target in targets:
+        if progress is not None and progress.on_verdict is not None:
+            early = EarlyVerdicts(recording, wanted, progress, progress.on_verdict)
+            progress.on_probe = early.judge
         try:
             await Audit(target, audit_options, recording, progress, faults).run()
         except NeedsAuthError as error:

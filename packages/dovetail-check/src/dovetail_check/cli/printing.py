@@ -26,10 +26,11 @@ __all__ = ["print_broken_claims", "print_comparison", "show_progress"]
 
 @contextmanager
 def show_progress(*, as_json: bool = False) -> Iterator[Progress]:
-    """Show a progress bar on stderr, if it is a terminal; as JSON, print a line per change."""
+    """Show a progress bar on stderr, if it is a terminal; as JSON, print changes and verdicts."""
     progress = Progress()
     if as_json:
         progress.on_change = _print_progress
+        progress.on_verdict = _print_verdict
         yield progress
         return
     if not sys.stderr.isatty():
@@ -56,6 +57,10 @@ def show_progress(*, as_json: bool = False) -> Iterator[Progress]:
 def _print_progress(now: Progress) -> None:
     state = {"done": now.done, "total": now.total, "text": now.activity}
     click.echo(codec.encode({"progress": state}), err=True)
+
+
+def _print_verdict(id: str, verdict: Verdict) -> None:
+    click.echo(codec.encode({"verdict": {"id": id, "verdict": verdict}}), err=True)
 
 
 def print_broken_claims(

@@ -63,11 +63,14 @@ def test_a_terminal_gets_colours() -> None:
     assert "\x1b[1;31mFAIL" in shown
 
 
-def test_a_program_can_ask_for_progress_as_lines_of_json() -> None:
+def test_a_program_can_ask_for_progress_and_verdicts_as_lines_of_json() -> None:
     words = [*CHECK[:4], "--progress", "json", *CHECK[4:]]
     done = subprocess.run(words, capture_output=True, text=True)
-    states = [json.loads(line)["progress"] for line in done.stderr.splitlines()]
+    lines = [json.loads(line) for line in done.stderr.splitlines()]
+    states = [line["progress"] for line in lines if "progress" in line]
     assert all(set(state) == {"done", "total", "text"} for state in states)
     assert states[-1]["done"] == states[-1]["total"] > 0
     assert "stdio 2025-11-25: ping" in [state["text"] for state in states]
+    verdicts = [line["verdict"] for line in lines if "verdict" in line]
+    assert verdicts == [{"id": "ping.empty-result", "verdict": "fail"}]
     assert "FAIL  ping.empty-result" in done.stdout
