@@ -1,8 +1,9 @@
-"""API keys, the view of the OAuth flow, and the start page of several servers."""
+"""API keys, sign-in with an authorization server, and the start page of several servers."""
 
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,10 +13,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Route, expect
 
-from tests.console.browsing import open_browser, visit
+from tests.console.browsing import Person, visit
 from tests.console.serving import Served, serve_file, serve_source
+from tests.guard.processes import Provider, free_port
 
-SERVER = Path(__file__).parents[4] / "conformance" / "server.py"
 ERAS = ["2026-07-28", "2025-11-25"]
 
 LOCKED_SERVER = """
@@ -28,18 +29,6 @@ server = Server("locked")
 async def open_sesame() -> str:
     return "you are in"
 """
-
-
-@pytest.fixture(scope="module")
-def served() -> Iterator[Served]:
-    with serve_file(SERVER) as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with open_browser() as opened:
-        yield opened
 
 
 @pytest.mark.parametrize("revision", ERAS)
@@ -73,8 +62,76 @@ def test_a_key_opens_a_locked_server(browser: Browser, tmp_path: Path, revision:
         expect(person.page.locator("header .status")).to_have_text("Sign-in needed")
 
 
-def _events(*events: tuple[str, dict[str, Any]]) -> str:
-    return "".join(f"event: {name}\ndata: {json.dumps(data)}\n\n" for name, data in events)
+@pytest.fixture(scope="module")
+def provider(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Provider]:
+    running = Provider(tmp_path_factory.mktemp("idp"))
+    running.start()
+    yield running
+    running.stop()
+
+
+def _log_in(route: Route) -> None:
+    """Send the name of the user, as the login of a company does for its authorization server."""
+    route.continue_(headers={**route.request.headers, "remote-user": "anna"})
+
+
+@pytest.mark.parametrize(
+    ("agrees", "revision"), [(True, ERAS[0]), (True, ERAS[1]), (False, ERAS[0])]
+)
+def test_a_user_signs_in_with_an_authorization_server(
+    browser: Browser, tmp_path: Path, provider: Provider, revision: str, agrees: bool
+) -> None:
+    port = free_port()
+    guard = ["--issuer", provider.issuer, "--resource", f"http://127.0.0.1:{port}/mcp"]
+    file = tmp_path / "locked.py"
+    file.write_text(LOCKED_SERVER)
+    with (
+        serve_file(file, *guard, "--console", port=port) as served,
+        visit(browser, served.console, locale="en-US") as person,
+    ):
+        person.page.context.route(f"{provider.issuer}/**", _log_in)
+        person.page.get_by_label("Protocol revision").select_option(revision)
+        expect(person.page.locator("header .status")).to_have_text("Sign-in needed")
+        person.page.get_by_role("link", name="Enter a key or sign in").click()
+        with person.page.expect_popup() as opened:
+            person.press("Sign in")
+        consent = opened.value
+        expect(consent.locator("body")).to_contain_text("dovetail console")
+        expect(consent.locator("body")).to_contain_text("notes:read")
+        consent.get_by_role("button", name="Authorize" if agrees else "Cancel").click()
+        if not agrees:
+            expect(consent.locator("h1")).to_have_text("Not signed in")
+            # The toolkit sends no `iss` with its errors.
+            failure = person.page.get_by_role("alert").filter(has_text="The sign-in failed")
+            expect(failure).to_contain_text("missing iss")
+            expect(person.page.locator("header .status")).to_have_text("Sign-in needed")
+            return
+        expect(consent.locator("h1")).to_have_text("Signed in")
+        expect(person.page.locator("main")).to_contain_text("notes:read")
+        person.wait_until_connected()
+        _check_steps(person, provider.issuer, served.urls[0])
+        person.page.get_by_role("link", name="Tools").click()
+        expect(person.run("open_sesame").locator("pre")).to_have_text("you are in")
+
+
+def _check_steps(person: Person, issuer: str, resource: str) -> None:
+    """Every request and response of the flow can be read, without secrets."""
+    steps = person.page.locator(".page > details")
+    text = "\n".join(steps.locator("summary").all_text_contents())
+    for part in (resource, "/.well-known/oauth-protected-resource", "/register", "/token"):
+        assert part in text, part
+    assert text.count("→") == text.count("←") >= 5
+    assert f"{issuer}/" in text
+    to_token = person.page.locator("summary code", has_text=re.compile(r"/token/?$"))
+    sent = steps.filter(has=to_token).filter(has_text="→")
+    sent.locator("summary").click()
+    expect(sent.locator("pre")).to_contain_text("grant_type=authorization_code")
+    received = steps.filter(has=to_token).filter(has_text="← 200")
+    received.locator("summary").click()
+    expect(received.locator("pre")).to_contain_text('"expires_in"')
+    token = json.loads(person.page.evaluate("sessionStorage.getItem('dovetail:key:locked')"))["key"]
+    assert token.count(".") == 2
+    assert token not in person.page.content()
 
 
 def _change_config(change: Any) -> Any:
@@ -84,64 +141,6 @@ def _change_config(change: Any) -> Any:
         route.fulfill(json=config)
 
     return answer
-
-
-def test_every_step_of_the_oauth_flow_is_shown(browser: Browser, served: Served) -> None:
-    step = {"step": "metadata", "method": "GET", "url": "http://as/.well-known", "headers": []}
-    flow = _events(
-        ("request", {**step, "status": None, "body": ""}),
-        ("response", {**step, "status": 200, "body": {"issuer": "http://as"}}),
-        ("open", {"url": "https://as.example/authorize"}),
-        ("done", {"token": "a-token", "scopes": ["notes.read"], "expires_at": None}),
-    )
-
-    def allow_oauth(config: Any) -> None:
-        config["servers"][0]["guard"] = {"keys": True, "key_header": "Authorization", "oauth": True}
-
-    with visit(browser, served.console) as person:
-        context = person.page.context
-        context.route("https://as.example/**", lambda route: route.fulfill(body="sign in"))
-        person.page.route("**/api/config", _change_config(allow_oauth))
-        person.page.route(
-            "**/api/sign-in",
-            lambda route: route.fulfill(body=flow, content_type="text/event-stream"),
-        )
-        person.page.reload()
-        person.wait_until_connected()
-        person.page.get_by_role("link", name="Sign-in").click()
-        with context.expect_page() as opened:
-            person.press("Sign in")
-        opened.value.wait_for_url("https://as.example/authorize")
-        expect(person.page.locator("main")).to_contain_text("Signed in")
-        expect(person.page.locator("main")).to_contain_text("notes.read")
-        steps = person.page.locator(".page > details")
-        expect(steps).to_have_count(2)
-        steps.last.locator("summary").click()
-        expect(steps.last.locator("pre")).to_contain_text("issuer")
-        with person.page.expect_request("**/mcp") as waiting:
-            person.page.get_by_role("link", name="Tools").click()
-            person.run("test_simple_text")
-        assert waiting.value.headers["authorization"] == "Bearer a-token"
-
-
-def test_a_failed_sign_in_says_why(browser: Browser, served: Served) -> None:
-    def allow_oauth(config: Any) -> None:
-        config["servers"][0]["guard"]["oauth"] = True
-
-    with visit(browser, served.console) as person:
-        person.page.route("**/api/config", _change_config(allow_oauth))
-        person.page.route(
-            "**/api/sign-in",
-            lambda route: route.fulfill(
-                body=_events(("error", {"message": "The issuer is not trusted"})),
-                content_type="text/event-stream",
-            ),
-        )
-        person.page.reload()
-        person.wait_until_connected()
-        person.page.get_by_role("link", name="Sign-in").click()
-        person.press("Sign in")
-        expect(person.page.get_by_role("alert")).to_contain_text("The issuer is not trusted")
 
 
 def test_the_start_page_lists_several_servers(browser: Browser, served: Served) -> None:

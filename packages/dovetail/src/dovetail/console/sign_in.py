@@ -50,6 +50,9 @@ _PAGE = (
     "<h1>{title}</h1><p>{text}</p></html>"
 )
 _RECEIVED = _PAGE.format(title="Signed in", text="You can close this window.")
+_REFUSED = _PAGE.format(
+    title="Not signed in", text="The authorization server refused. The console says why."
+)
 _UNKNOWN = _PAGE.format(
     title="Not signed in",
     text="No sign-in of the console waits for this answer. Start again in the console.",
@@ -89,13 +92,15 @@ class SignIn:
     def finish(self, request: HttpRequest) -> HttpResponse:
         """Serve the page that the authorization server redirects to."""
         query = request.scope.get("query_string", b"").decode("latin-1")
-        state = parse_qs(query).get("state", [""])[0]
+        answer = parse_qs(query)
+        state = answer.get("state", [""])[0]
         waiting = self._waiting.get(state)
         headers = [(b"content-type", b"text/html; charset=utf-8"), (b"cache-control", b"no-store")]
         if waiting is None or waiting.done():
             return HttpResponse(410, _UNKNOWN.encode(), headers)
         waiting.set_result(f"{public_url(request, _CALLBACK)}?{query}")
-        return HttpResponse(200, _RECEIVED.encode(), headers)
+        page = _REFUSED if "error" in answer else _RECEIVED
+        return HttpResponse(200, page.encode(), headers)
 
 
 async def _sign_in(url: str, auth: OAuth, stream: EventStream, *, shows_token: bool) -> None:
