@@ -34,6 +34,7 @@ _CALLS = ("", "none", "readonly")
 _STOP_SECONDS = 5.0
 _MAX_LINE = 1024 * 1024
 _MAX_LINES = 20
+_EVENTS = ("progress", "verdict")
 
 
 class _Given(Struct):
@@ -124,26 +125,27 @@ async def _run(command: Sequence[str], environment: Mapping[str, str], stream: E
 
 
 async def _pass_progress(process: Process, stream: EventStream) -> Sequence[str]:
-    """Send the progress on; returns the last lines that are something else."""
+    """Send progress and verdicts on; returns the last lines that are something else."""
     assert process.stderr is not None
     others: deque[str] = deque(maxlen=_MAX_LINES)
     async for line in process.stderr:
-        progress = _read_progress(line)
-        if progress is None:
+        event = _read_event(line)
+        if event is None:
             others.append(line.decode(errors="replace").rstrip())
         else:
-            await stream.send("progress", progress)
+            await stream.send(*event)
     return others
 
 
-def _read_progress(line: bytes) -> dict[str, Any] | None:
+def _read_event(line: bytes) -> tuple[str, Any] | None:
+    """The name and the data of a line of `--progress json`."""
     if not line.startswith(b"{"):
         return None
     with contextlib.suppress(msgspec.ValidationError):
         found = codec.decode_json(line)
-        if isinstance(found, dict) and "progress" in found:
-            progress: dict[str, Any] = found["progress"]
-            return progress
+        for name in _EVENTS:
+            if isinstance(found, dict) and name in found:
+                return name, found[name]
     return None
 
 

@@ -33,6 +33,8 @@ def describe_site(site: ConsoleSite, request: HttpRequest) -> dict[str, Any]:
         "check": True if has_check() else INSTALL_CHECK,
         "revisions": [revision.date for revision in reversed(REVISIONS)],
         "confirm": True,
+        # The page reads everything again if it changes; workers would change it all the time.
+        "process": None if site.is_shared else site.process,
     }
 
 

@@ -64,6 +64,8 @@ class ConsoleSite:
     is_shared: bool = False
     # Sent with every request to the API. Another site cannot read it.
     token: str = field(default_factory=lambda: secrets.token_urlsafe(24), repr=False)
+    # Tells a process from the one before it, which may have had the same token.
+    process: str = field(default_factory=lambda: secrets.token_hex(8))
 
     def find(self, name: object) -> ConsoleServer | None:
         """The server of this name."""

@@ -30,6 +30,7 @@ def test_the_page_learns_where_the_server_is_and_how_to_use_it() -> None:
     assert found["mode"] == "server"
     assert found["watch"] is False
     assert found["confirm"] is True
+    assert found["process"]
     assert found["revisions"] == [each.date for each in reversed(REVISIONS)]
     assert (server["name"], server["title"], server["version"]) == ("shop", "The shop", "1.2.3")
     assert server["endpoint"] == "/mcp"

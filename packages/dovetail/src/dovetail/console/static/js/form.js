@@ -1,19 +1,19 @@
 /**
  * A form for any JSON Schema: fields on one tab, the same value as JSON on the other.
  *
- * A property that is left out is undefined, which differs from an empty string. Containers from depth 4 on
- * start closed and optional ones are drawn when they are added, so recursive schemas stay cheap.
- * Every place of the value carries its JSON pointer in data-path.
+ * A property that is left out is undefined, which differs from an empty string. Optional containers are drawn
+ * when they are added, so recursive schemas stay cheap. Every place of the value carries its JSON pointer in
+ * data-path.
  */
 
 import { html, createContext, useContext, useLayoutEffect, useMemo, useRef, useState } from "../vendor/preact.js";
 import * as js from "./schema.js";
+import { Tabs } from "./ui.js";
 
 const Form = createContext(null);
 // As a value it removes the property; undefined keeps the key as "not filled in yet".
 const OMIT = Symbol("omit");
 const PAGE = 100;
-const CLOSED_FROM = 4;
 
 let lastId = 0;
 const useId = () => useMemo(() => `sf${++lastId}`, []);
@@ -22,7 +22,7 @@ const own = (value, key) => typeof value === "object" && value !== null && Objec
 const print = (value) => (value instanceof js.Draft ? value.text : (JSON.stringify(value, null, 2) ?? ""));
 
 function change(value, [key, ...rest], next) {
-  if (key === undefined) return next === OMIT ? undefined : next;
+  if (key === undefined) return next;
   const inner = rest.length ? change(own(value, key) ? value[key] : undefined, rest, next) : next;
   if (Array.isArray(value)) return value.map((item, i) => (i === key ? inner : item));
   if (inner !== OMIT) return { ...value, [key]: inner };
@@ -33,7 +33,6 @@ function change(value, [key, ...rest], next) {
 // Errors as a tree: {own: [message], below: Map of key to tree}.
 const newTree = () => ({ own: [], below: new Map() });
 const NONE = newTree();
-const count = (tree) => [...tree.below.values()].reduce((sum, inner) => sum + count(inner), tree.own.length);
 
 function treeOf(errors) {
   const tree = newTree();
@@ -44,10 +43,9 @@ function treeOf(errors) {
   return tree;
 }
 
-const Button = ({ text, of, kind = "", ...rest }) =>
-  html`<button type="button" class="sf-button ${kind}" aria-label=${of} ...${rest}>${text}</button>`;
+const Button = ({ text, of, kind, ...rest }) => html`<button type="button" class=${kind} aria-label=${of} ...${rest}>${text}</button>`;
 
-// --- Controls of single values: they get {schema, kind, value, set, clear, attributes, name}
+// --- Controls of single values: they get {schema, kind, value, set, attributes, name}
 
 function readNumber(text) {
   if (/^\s*-?(0|[1-9]\d*)(\.\d+)?(e[+-]?\d+)?\s*$/i.test(text)) return js.readNumber(text.trim());
@@ -62,28 +60,25 @@ function readJson(text) {
   }
 }
 
-const TYPES = { email: "email", uri: "url", url: "url", date: "date", password: "password" };
+const INPUTS = { email: "email", uri: "url", date: "date", password: "password" };
 const LONG = /(^|[_\W])(content|body|text|code|markdown|message|prompt|script|thought|html|css|sql)s?$/i;
-const isLong = (name, { contentMediaType, maxLength, format }) => !format && (contentMediaType || maxLength > 200 || LONG.test(name));
 
-function InputControl({ schema, kind, value, set, clear, attributes, name }) {
+function InputControl({ schema, kind, value, set, attributes, name }) {
   const isText = kind === "string";
   const read = isText ? (text) => text || undefined : kind === "json" ? readJson : readNumber;
   const [typed, setTyped] = useState(null);
-  const [isTall, setTall] = useState(isText && isLong(name, schema));
+  const [isTall, setTall] = useState(kind === "json" || (isText && !schema.format && (schema.contentMediaType || LONG.test(name))));
   // Show what was typed as long as it means the value: "1.50" must not turn into "1.5" under the cursor.
   const text = typed !== null && js.isEqual(read(typed), value) ? typed : isText ? (value ?? "") : print(value);
   const onInput = ({ target }) => {
     setTyped(target.value);
-    const next = read(target.value);
-    next === undefined ? clear() : set(next);
+    set(read(target.value));
   };
   const props = { ...attributes, value: text, onInput, spellcheck: isText, autocomplete: "off" };
   // A single line drops line breaks.
-  if (kind === "json" || isTall || /[\n\r]/.test(text)) {
-    const rows = Math.min(16, text.split("\n").length + 2);
-    return html`<textarea ...${props} class=${kind === "json" ? "sf-json" : ""} rows=${rows} />
-      ${kind === "json" && value instanceof js.Draft && html`<${Button} text="Use as text" of="Use as text: ${name}" onClick=${() => set(value.text)} />`}`;
+  if (isTall || /[\n\r]/.test(text)) {
+    return html`<textarea ...${props} rows=${Math.min(16, text.split("\n").length + 2)} />
+      ${value instanceof js.Draft && html`<${Button} text="Use as text" of="Use as text: ${name}" onClick=${() => set(value.text)} />`}`;
   }
   const grow = (event) => {
     const isBreak = event.key === "Enter" && event.shiftKey;
@@ -91,28 +86,24 @@ function InputControl({ schema, kind, value, set, clear, attributes, name }) {
     if (isText && (isBreak || event.clipboardData?.getData("text").includes("\n"))) setTall(true);
   };
   const isOdd = !isText || (text && js.validate({ format: schema.format }, text).length);
-  const mode = kind === "integer" && schema.minimum >= 0 ? "numeric" : undefined;
-  return html`<input ...${props} type=${isOdd ? "text" : (TYPES[schema.format] ?? "text")} inputmode=${mode} onKeyDown=${grow} onPaste=${grow} />`;
+  return html`<input ...${props} type=${(!isOdd && INPUTS[schema.format]) || "text"} onKeyDown=${grow} onPaste=${grow} />`;
 }
 
 const BOOLEANS = [true, false].map((value) => ({ value, label: String(value) }));
 
-function SelectControl({ options, value, set, clear, attributes: { placeholder, ...rest } }) {
+function SelectControl({ options, value, set, attributes: { placeholder, ...rest } }) {
   const index = options.findIndex((option) => js.isEqual(option.value, value));
-  const onChange = ({ target }) => (target.value === "" ? clear() : set(options[target.value].value));
-  return html`<select ...${rest} value=${index < 0 ? "" : String(index)} onChange=${onChange}>
+  return html`<select ...${rest} value=${index < 0 ? "" : String(index)} onChange=${({ target }) => set(options[target.value]?.value)}>
     <option value="">${placeholder ? `(${placeholder})` : rest["aria-required"] ? "(choose)" : "(not sent)"}</option>
     ${options.map(({ label }, i) => html`<option value=${String(i)}>${label}</option>`)}
   </select>`;
 }
 
 function Control(props) {
-  const { kind, schema, root, value, set, name, attributes } = props;
+  const { kind, schema, root, value } = props;
   const fits = value === undefined || value instanceof js.Draft || js.isType(value, kind);
   if (kind === "choice") return html`<${SelectControl} ...${props} options=${js.choicesOf(schema, root)} />`;
   if (kind === "boolean" && fits) return html`<${SelectControl} ...${props} options=${BOOLEANS} />`;
-  if (kind === "null" && value === null) return html`<output id=${attributes.id} aria-label=${name}>null</output>`;
-  if (kind === "null" && fits) return html`<${Button} text="Send null" of="Send null: ${name}" onClick=${() => set(null)} id=${attributes.id} />`;
   return html`<${InputControl} ...${props} kind=${fits && /string|number|integer/.test(kind) ? kind : "json"} />`;
 }
 
@@ -122,15 +113,16 @@ function ObjectFields({ schema, value, path, errors, depth, name }) {
   const { edit, root } = useContext(Form);
   const { properties, required = [], patternProperties, propertyNames, minProperties } = schema;
   const names = [...new Set([...Object.keys(properties ?? {}), ...required])];
+  const shown = names.filter((key) => own(value, key) || js.propertySchema(schema, key) !== false);
   const extra = Object.keys(value).filter((key) => !names.includes(key));
   const canAdd = patternProperties || (schema.additionalProperties ?? (propertyNames || !properties || minProperties > names.length));
   const node = (key, more) => html`<${Node} key=${key} schema=${js.propertySchema(schema, key)} value=${own(value, key) ? value[key] : undefined}
     path=${[...path, key]} errors=${errors.below.get(key)} depth=${depth + 1} name=${key} ...${more} />`;
   const add = (key) => edit([...path, key], js.initialValue(js.propertySchema(schema, key), root));
   return html`
-    ${names.filter((key) => own(value, key) || js.propertySchema(schema, key) !== false).map((key) => node(key, { isRequired: required.includes(key), isProperty: true }))}
+    ${shown.map((key) => node(key, { isRequired: required.includes(key), isProperty: true }))}
     ${extra.map((key) => node(key, { remove: () => edit([...path, key], OMIT) }))}
-    ${canAdd ? html`<${Adder} schema=${schema} value=${value} name=${name} add=${add} />` : !names.length && html`<p class="sf-hint">Nothing to fill in.</p>`}
+    ${canAdd ? html`<${Adder} schema=${schema} value=${value} name=${name} add=${add} />` : !names.length && html`<p class="muted">Nothing to fill in.</p>`}
   `;
 }
 
@@ -149,11 +141,11 @@ function Adder({ schema, value, name, add }) {
     setKey("");
   };
   const onKeyDown = (event) => event.key === "Enter" && (event.preventDefault(), submit());
-  return html`<div class="sf-adder">
+  return html`<div class="row">
     <input placeholder="new name" aria-label="Name of the new entry in ${name}" aria-invalid=${message ? "true" : undefined} aria-describedby=${id}
       value=${key} onInput=${({ target }) => setKey(target.value)} onKeyDown=${onKeyDown} autocomplete="off" />
     <${Button} text="Add" of="Add the new entry to ${name}" onClick=${submit} />
-    <p class="sf-error" id=${id} role="status">${message}</p>
+    <p class="error-text" id=${id} role="status">${message}</p>
   </div>`;
 }
 
@@ -162,7 +154,7 @@ function ArrayItems({ schema, value, path, errors, depth, name }) {
   const [shown, setShown] = useState(PAGE);
   const list = useRef(null);
   const memory = useRef({ keys: [], last: 0, focus: null }).current;
-  // Items keep their keys when they move, so that open parts and half-typed text move with them.
+  // Items keep their keys when they move, so that half-typed text moves with them.
   const keys = (memory.keys = value.map((_, i) => memory.keys[i] ?? ++memory.last));
   useLayoutEffect(() => {
     memory.focus?.map((selector) => list.current.querySelector(selector)).find(Boolean)?.focus();
@@ -174,6 +166,7 @@ function ArrayItems({ schema, value, path, errors, depth, name }) {
     edit(path, order.map((i) => (i < value.length ? value[i] : js.initialValue(js.itemSchema(schema, i), root))));
   };
   const all = [...value.keys()];
+  const { length: fixed } = js.tupleOf(schema);
   const at = (i, rest) => `:scope > ol > li:nth-child(${i + 1}) ${rest}`;
   const swap = (i, j) => own(value, j) && j >= fixed && update(all.map((k) => (k === i ? j : k === j ? i : k)), at(j, `> .sf-buttons > .${i > j ? "sf-up" : "sf-down"}`));
   const remove = (i) => update(all.filter((k) => k !== i), at(Math.min(i, value.length - 2), "> .sf-buttons > .sf-remove"), ":scope > .sf-add");
@@ -181,13 +174,12 @@ function ArrayItems({ schema, value, path, errors, depth, name }) {
     setShown(Math.max(shown, value.length + 1));
     update([...all, value.length], at(value.length, ":is(input, select, textarea)"), at(value.length, "button"));
   };
-  const fixed = schema.prefixItems?.length ?? 0;
   const canAdd = js.itemSchema(schema, value.length) !== false && !(value.length >= schema.maxItems);
   const move = (i, j, kind, text) => html`<${Button} kind=${kind} text=${text} of="Move ${name} ${i + 1} ${j < i ? "up" : "down"}" aria-disabled=${!own(value, j) || j < fixed} onClick=${() => swap(i, j)} />`;
   return html`<div ref=${list}>
     <ol class="sf-items">
-      ${value.slice(0, shown).map((item, i) => html`<li key=${keys[i]} class="sf-item">
-        <span class="sf-index" aria-hidden="true">${i + 1}</span>
+      ${value.slice(0, shown).map((item, i) => html`<li key=${keys[i]}>
+        <span class="muted" aria-hidden="true">${i + 1}</span>
         <${Node} schema=${js.itemSchema(schema, i)} value=${item} path=${[...path, i]} errors=${errors.below.get(i)} depth=${depth + 1} name="${name} ${i + 1}" isBare />
         <span class="sf-buttons">
           ${i >= fixed && value.length - fixed > 1 && [move(i, i - 1, "sf-up", "↑"), move(i, i + 1, "sf-down", "↓")]}
@@ -201,9 +193,9 @@ function ArrayItems({ schema, value, path, errors, depth, name }) {
 }
 
 // Several values out of a short list are boxes to tick, unless order or repetition matters in the value.
-function ticksOf({ items, prefixItems, minItems }, value, root) {
-  const options = items && !prefixItems && js.choicesOf(js.resolve(items, root), root);
-  if (!options || options.length > 12 || minItems > options.length) return null;
+function ticksOf(schema, value, root) {
+  const options = schema.items && !js.tupleOf(schema).length && js.choicesOf(js.resolve(schema.items, root), root);
+  if (!options || options.length > 12 || schema.minItems > options.length) return null;
   const places = value.map((entry) => options.findIndex((option) => js.isEqual(option.value, entry)));
   return places.every((place, i) => place > (places[i - 1] ?? -1)) ? options : null;
 }
@@ -211,7 +203,7 @@ function ticksOf({ items, prefixItems, minItems }, value, root) {
 function Ticks({ options, value, set }) {
   const isOn = (option) => value.some((entry) => js.isEqual(entry, option.value));
   const toggle = (option) => set(options.filter((other) => isOn(other) !== (other === option)).map((other) => other.value));
-  return html`<div class="sf-ticks">
+  return html`<div class="row">
     ${options.map((option) => html`<label><input type="checkbox" checked=${isOn(option)} onChange=${() => toggle(option)} /> ${option.label}</label>`)}
   </div>`;
 }
@@ -229,13 +221,11 @@ function carryOver(value, branch, root) {
 }
 
 function Node({ schema: source, value, path, errors = NONE, depth, name, isRequired, isProperty, isBare, remove }) {
-  const { edit, root, showErrors } = useContext(Form);
+  const { edit, root } = useContext(Form);
   const [picked, setPicked] = useState([]);
   const [isTouched, setTouched] = useState(false);
-  const [isOpen, setOpen] = useState(depth < CLOSED_FROM || value === undefined);
   const id = useId();
-  const set = (next) => edit(path, next);
-  const clear = () => edit(path, isProperty ? OMIT : undefined);
+  const set = (next) => edit(path, next === undefined && isProperty ? OMIT : next);
 
   // A union in a union gives a selector each; `schema` is what the choices lead to.
   const outer = js.resolve(source, root, value);
@@ -247,30 +237,26 @@ function Node({ schema: source, value, path, errors = NONE, depth, name, isRequi
     const index = wanted < branches.length ? wanted : js.findBranch(branches, value, root);
     const branch = branches[index].schema;
     // The errors of the chosen branch help more than those of the closest one.
-    const better = value !== undefined && count(errors) ? js.validate(branch, value, root) : [];
+    const better = errors === NONE || value === undefined ? [] : js.validate(branch, value, root);
     if (better.length) errors = treeOf(better);
     selectors.push({ branches, index });
     schema = js.resolve(branch, root, value);
   }
   const pick = (level, index) => {
     setPicked([...selectors.slice(0, level).map((selector) => selector.index), index]);
-    setOpen(true);
-    const next = carryOver(value, selectors[level].branches[index].schema, root);
-    next === undefined ? clear() : set(next);
+    set(carryOver(value, selectors[level].branches[index].schema, root));
   };
 
   const kind = js.kindOf(schema, root);
   const isContainer = kind === "object" || kind === "array";
   const isGroup = isContainer && js.isType(value, kind);
-  const isFolded = isGroup && !isOpen;
   const isFramed = isGroup || selectors.length > 0;
   const title = outer.title || name || '""';
-  const description = [...new Set([outer.description, schema.description])].filter(Boolean).join("\n");
+  const about = [...new Set([outer.description, schema.description, js.describeLimits(schema)])].filter(Boolean).join("\n");
   const example = [outer, schema].map((part) => part.examples?.[0] ?? part.example).find((entry) => entry !== undefined);
   const initial = outer.default ?? schema.default ?? null;
-  const limits = js.describeLimits(schema);
-  const isWrong = errors.own.length > 0 && (value !== undefined || isTouched || showErrors);
-  const described = [description && `${id}d`, limits && `${id}l`, isWrong && `${id}e`].filter(Boolean).join(" ") || undefined;
+  const isWrong = errors.own.length > 0 && (value !== undefined || isTouched);
+  const described = [about && `${id}d`, isWrong && `${id}e`].filter(Boolean).join(" ") || undefined;
   const attributes = {
     id,
     placeholder: initial !== null ? `default: ${js.textOf(initial)}` : example !== undefined ? `e.g. ${js.textOf(example)}` : undefined,
@@ -280,116 +266,67 @@ function Node({ schema: source, value, path, errors = NONE, depth, name, isRequi
     "aria-required": isRequired ? "true" : undefined,
   };
 
-  const start = () => (setOpen(true), set(js.initialValue(schema, root) ?? (kind === "array" ? [] : {})));
   const ticks = isGroup && kind === "array" && ticksOf(schema, value, root);
-  const inside = { schema, kind, root, value, path, errors, depth, name, set, clear, attributes };
   const Body = ticks ? Ticks : !isGroup ? Control : kind === "object" ? ObjectFields : ArrayItems;
+  const start = () => set(js.initialValue(schema, root) ?? (kind === "array" ? [] : {}));
   const body = isContainer && value === undefined
     ? html`<${Button} id=${id} text="Add" of="Add ${name}" aria-describedby=${described} onClick=${start} />`
-    : !isFolded && html`<${Body} ...${inside} options=${ticks} />`;
+    : html`<${Body} ...${{ schema, kind, root, value, path, errors, depth, name, set, attributes }} options=${ticks} />`;
   const action = (text, words, onClick) => html`<${Button} text=${text} of="${words} ${name}" onClick=${onClick} />`;
-  const actions = html`<span class="sf-buttons">
-    ${value === undefined && kind === "string" && !js.validate(schema, "", root).length && action('Send ""', "Send an empty string:", () => set(""))}
-    ${value === undefined && example !== undefined && action("Use example", "Use example:", () => set(example))}
-    ${value !== undefined && isProperty && !isRequired && action("Leave out", "Leave out", () => (setPicked([]), clear()))}
-    ${remove && action("Remove", "Remove", remove)}
-  </span>`;
-  const label = isGroup && depth > 0
-    ? html`<button type="button" class="sf-fold" aria-expanded=${String(isOpen)} onClick=${() => setOpen(!isOpen)}>${title}</button>`
-    : title;
-  const head = html`${title !== name && html`<code>${name}</code> `}<span class="sf-type">${js.describeType(source, root)}${outer.deprecated && ", deprecated"}</span>
-    ${isRequired && html` <span class="sf-required">required</span>`}`;
-  const inner = isFolded ? count(errors) - errors.own.length : 0;
-  const content = html`
-    ${description && html`<p class="sf-description" id="${id}d">${description}</p>`}
-    ${limits && html`<p class="sf-hint" id="${id}l">${limits}</p>`}
+  const head = html`${title !== name && html`<code>${name}</code> `}<span class="muted">${js.describeType(source, root)}${outer.deprecated && ", deprecated"}</span>
+    ${isRequired && html` <span class="muted">required</span>`}`;
+  const isFieldset = isFramed && !isBare;
+  return html`<${isFieldset ? "fieldset" : "div"} class="sf-node ${isContainer ? "sf-wide" : ""}" role=${isFramed && isBare ? "group" : undefined}
+      aria-label=${isFramed && isBare ? name : undefined} aria-describedby=${isFieldset ? described : undefined}
+      data-path=${pointer(path)} data-kind=${kind} onfocusout=${() => setTouched(true)}>
+    ${isFieldset ? html`<legend>${title} ${head}</legend>` : !isBare && html`<div class="sf-head"><label for=${id}>${title}</label> ${head}</div>`}
+    <span class="sf-buttons">
+      ${value === undefined && kind === "string" && !js.validate(schema, "", root).length && action('Send ""', "Send an empty string:", () => set(""))}
+      ${value === undefined && example !== undefined && action("Use example", "Use example:", () => set(example))}
+      ${value !== undefined && isProperty && !isRequired && action("Leave out", "Leave out", () => (setPicked([]), set(undefined)))}
+      ${remove && action("Remove", "Remove", remove)}
+    </span>
+    ${about && html`<p class="muted about" id="${id}d">${about}</p>`}
     ${selectors.map(({ branches, index }, level) => html`<select class="sf-variant" aria-label="Variant of ${name}" value=${String(index)} onChange=${({ target }) => pick(level, Number(target.value))}>
       ${branches.map((branch, i) => html`<option value=${String(i)}>${branch.label}</option>`)}
     </select>`)}
     ${body}
-    ${inner > 0 && html`<p class="sf-error">Errors inside: ${inner}</p>`}
-    <p class="sf-error" id="${id}e" role="status">${isWrong && errors.own.join("; ")}</p>
-  `;
-  const layout = isContainer ? "sf-wide" : selectors.length ? "sf-line" : "";
-  const wrapper = { "data-path": pointer(path), "data-kind": kind, onfocusout: () => setTouched(true) };
-  if (isBare) {
-    return html`<div class="sf-bare ${layout}" role=${isFramed ? "group" : undefined} aria-label=${isFramed ? name : undefined} ...${wrapper}>
-      ${isGroup && depth >= CLOSED_FROM && label}${content}${depth > 0 && !isGroup && actions}
-    </div>`;
-  }
-  if (isFramed) {
-    return html`<fieldset class="sf-group ${layout} ${depth > 6 ? "sf-deep" : ""}" aria-describedby=${described} ...${wrapper}>
-      <legend>${label} ${head}</legend>${actions}${content}
-    </fieldset>`;
-  }
-  return html`<div class="sf-field" ...${wrapper}><div class="sf-head"><label for=${id}>${label}</label> ${head} ${actions}</div>${content}</div>`;
-}
-
-// --- The whole form
-
-function JsonTab({ value, set, errors, id }) {
-  const attributes = { "aria-label": "Value as JSON", "aria-describedby": `${id}-problems`, "aria-invalid": errors.length ? "true" : undefined };
-  return html`
-    <${InputControl} kind="json" schema=${{}} value=${value} set=${set} clear=${() => set(undefined)} attributes=${attributes} name="value" />
-    <ul class="sf-problems" id="${id}-problems" role="status">
-      ${errors.slice(0, 20).map(({ path, message }) => html`<li class="sf-error"><code>${pointer(path)}</code> ${message}</li>`)}
-      ${errors.length > 20 && html`<li class="sf-error">and ${errors.length - 20} more</li>`}
-    </ul>
-  `;
+    <p class="error-text" id="${id}e" role="status">${isWrong && errors.own.join("; ")}</p>
+  <//>`;
 }
 
 /**
  * The form. Send the value only if there are no errors, with JSON.stringify (see schema.js on large integers).
  *
- * @param {object} props
- * @param {object|boolean} props.schema JSON Schema of the value
- * @param {*} [props.value] the value to show; without it the form starts with `initialValue(schema)`
- * @param {(value: *, errors: {path: (string|number)[], message: string}[]) => void} [props.onChange]
- *   called after the first drawing and after every change
- * @param {string} [props.id] prefix of element ids
- * @param {boolean} [props.showErrors] mark required fields that nobody has touched too, after an attempt to send
+ * `value` is what the form starts with, otherwise `initialValue(schema)`; it starts again if the schema changes.
+ * `onChange(value, errors)` is called after the first drawing and after every change; errors are those of
+ * `validate`.
  */
-export function SchemaForm({ schema, value, onChange, id = "form", showErrors = false }) {
+export function SchemaForm({ schema, value, onChange, id = "form" }) {
   const [, draw] = useState(0);
   const [tab, setTab] = useState("form");
-  const now = useRef({ generation: 0 }).current;
   // A caller may build the schema anew for every drawing; what was typed stays if it is the same.
-  const isNew = !own(now, "schema") || (schema !== now.schema && JSON.stringify(schema) !== JSON.stringify(now.schema));
-  if (isNew) now.schema = schema;
-  if (isNew || (value !== now.given && value !== now.value)) {
-    now.value = value === undefined ? js.initialValue(schema) : value;
-    now.generation += 1;
-  }
-  Object.assign(now, { given: value, onChange });
-
+  const now = useMemo(() => ({ schema, value: value === undefined ? js.initialValue(schema) : value, key: ++lastId }), [JSON.stringify(schema)]);
   const errors = js.validate(now.schema, now.value);
-  const isBroken = now.value instanceof js.Draft && tab === "json";
-  const report = () => now.onChange?.(now.value, js.validate(now.schema, now.value));
-  useLayoutEffect(report, [now.generation]);
+  const report = () => onChange?.(now.value, js.validate(now.schema, now.value));
+  useLayoutEffect(report, [now]);
   const update = (next) => {
     now.value = next;
     draw((n) => n + 1);
     report();
   };
-  const show = (name) => {
-    if (!isBroken) setTab(name);
-  };
-  const onKeyDown = ({ key, currentTarget }) => {
-    if (!/^(Arrow(Left|Right)|Home|End)$/.test(key) || isBroken) return;
-    const isFirst = key === "Home" || (key !== "End" && tab === "json");
-    show(isFirst ? "form" : "json");
-    currentTarget.children[isFirst ? 0 : 1].focus();
-  };
-  const button = (name, text) => html`<button type="button" role="tab" id="${id}-${name}" aria-selected=${String(name === tab)} aria-controls="${id}-panel"
-    tabindex=${name === tab ? 0 : -1} onClick=${() => show(name)}>${text}</button>`;
+  // Broken JSON cannot be shown as fields.
+  const show = (name) => (now.value instanceof js.Draft && tab === "json") || setTab(name);
+  const attributes = { "aria-label": "Value as JSON", "aria-describedby": `${id}-problems`, "aria-invalid": errors.length ? "true" : undefined };
+  const context = { edit: (path, next) => update(change(now.value, path, next)), root: now.schema };
   return html`<div class="sf" id=${id}>
-    <div class="sf-tabs" role="tablist" aria-label="Input as" onKeyDown=${onKeyDown}>${button("form", "Form")}${button("json", "JSON")}</div>
-    <div class="sf-panel" role="tabpanel" id="${id}-panel" aria-labelledby="${id}-${tab}">
-      ${tab === "json"
-        ? html`<${JsonTab} key=${now.generation} value=${now.value} errors=${errors} id=${id} set=${update} />`
-        : html`<${Form.Provider} value=${{ edit: (path, next) => update(change(now.value, path, next)), root: now.schema, showErrors }}>
-            <${Node} key=${now.generation} schema=${now.schema} value=${now.value} path=${[]} errors=${treeOf(errors)} depth=${0} name="arguments" isBare />
-          <//>`}
-    </div>
+    <${Tabs} label="Input as" tabs=${[["form", "Form"], ["json", "JSON"]]} selected=${tab} onSelect=${show} />
+    ${tab === "json" ? html`<${InputControl} key=${now.key} kind="json" schema=${{}} value=${now.value} set=${update} attributes=${attributes} name="value" />
+        <ul class="sf-problems error-text" id="${id}-problems" role="status">
+          ${errors.slice(0, 20).map(({ path, message }) => html`<li><code>${pointer(path)}</code> ${message}</li>`)}
+        </ul>`
+      : html`<${Form.Provider} value=${context}>
+          <${Node} key=${now.key} schema=${now.schema} value=${now.value} path=${[]} errors=${errors.length ? treeOf(errors) : NONE} depth=${0} name="arguments" isBare />
+        <//>`}
   </div>`;
 }

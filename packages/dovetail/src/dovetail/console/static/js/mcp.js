@@ -10,6 +10,7 @@ const CONNECT_MS = 15_000;
 const MAX_ROUNDS = 30;
 const SECRET = /^(authorization|x-api-key|mcp-session-id)$/i;
 const QUESTIONS = ["elicitation/create", "sampling/createMessage", "roots/list"];
+const ignore = () => {};
 let count = 0;
 
 /** A failure; `kind` is rpc, http, network (`isUnreachable`), protocol, session or cancelled. */
@@ -26,21 +27,21 @@ export const sleep = (ms, signal) => new Promise((resolve, reject) => {
   setTimeout(resolve, ms);
 });
 
+const backOff = (ms, round, signal) => sleep(Math.min(ms * 2 ** round, 30_000), signal);
 const rpcError = ({ code, message, data }) => new McpError("rpc", String(message), { code, data });
-const parse = (text) => {
+
+function parse(text) {
   try {
     return JSON.parse(text);
   } catch {
     return undefined;
   }
-};
+}
 
 /** A task with the same names in both eras. */
-export const readTask = (task) => ({
-  id: task.taskId, status: task.status, message: task.statusMessage ?? "", createdAt: task.createdAt,
-  updatedAt: task.lastUpdatedAt, ttl: task.ttlMs ?? task.ttl, poll: task.pollIntervalMs ?? task.pollInterval ?? 1000,
-  asks: task.inputRequests ?? {}, isFinal: ["completed", "failed", "cancelled"].includes(task.status),
-  ...(task.result && { result: task.result }), ...(task.error && { error: rpcError(task.error) }),
+export const readTask = ({ error, ...task }) => ({
+  ...task, id: task.taskId, ttl: task.ttlMs ?? task.ttl, poll: task.pollIntervalMs ?? task.pollInterval ?? 1000,
+  isFinal: ["completed", "failed", "cancelled"].includes(task.status), ...(error && { error: rpcError(error) }),
 });
 
 /** One connection to one server. `revision` is a date or "auto". */
@@ -48,6 +49,8 @@ export class McpClient {
   watched = new Set();
   excluded = [];
   capabilities = {};
+  onNotification = ignore;
+  onEvent = ignore;
   #closing = new AbortController();
   #listening = new AbortController();
   #progress = new Map();
@@ -58,10 +61,7 @@ export class McpClient {
   #restarting = null;
 
   constructor(options) {
-    const ignore = () => {};
-    Object.assign(this, { onFrame: ignore, onNotification: ignore, onEvent: ignore }, options);
-    this.wanted = this.revision;
-    this.clientInfo = { name: "dovetail-console", version: this.version };
+    Object.assign(this, options, { wanted: options.revision, clientInfo: { name: "dovetail-console", version: options.version } });
   }
 
   get traits() {
@@ -72,10 +72,7 @@ export class McpClient {
     const isAuto = this.wanted === "auto";
     this.revision = isAuto ? newest : this.wanted;
     try {
-      if (this.traits.modern) {
-        const found = await this.#exchange("server/discover", {}, { timeout: CONNECT_MS });
-        this.#adopt(found, serverInfoOf(found), this.revision);
-      } else await this.#initialize();
+      await (this.traits.modern ? this.#discover() : this.#initialize());
     } catch (error) {
       // Errors that only modern servers send, denials and dead servers say nothing about the era.
       const isModern = [-32020, -32021, -32022].includes(error.code) || error.status >= 500 || [401, 403].includes(error.status);
@@ -85,24 +82,27 @@ export class McpClient {
     }
   }
 
-  async #initialize() {
-    this.#session = null;
-    const { revision, clientInfo } = this;
-    const found = await this.#exchange("initialize", { protocolVersion: revision, capabilities: capabilitiesAt(revision), clientInfo }, { timeout: CONNECT_MS });
-    if (this.wanted !== "auto" && found.protocolVersion !== revision)
-      throw new McpError("protocol", `The server does not support ${revision}; it offers ${found.protocolVersion}`);
-    this.#adopt(found, found.serverInfo, found.protocolVersion);
-    await this.#post({ method: "notifications/initialized" });
-    if (this.capabilities.logging) await this.#exchange("logging/setLevel", { level: "debug" }).catch(() => {});
+  async #discover() {
+    const found = await this.#exchange("server/discover", {}, { timeout: CONNECT_MS });
+    Object.assign(this, { serverInfo: serverInfoOf(found), capabilities: found.capabilities ?? {}, instructions: found.instructions,
+      supported: found.supportedVersions });
   }
 
-  #adopt({ capabilities = {}, instructions, supportedVersions: supported }, serverInfo, revision) {
-    Object.assign(this, { capabilities, instructions, supported, serverInfo, revision });
+  async #initialize() {
+    this.#session = null;
+    const { revision: protocolVersion, clientInfo } = this;
+    const params = { protocolVersion, capabilities: capabilitiesAt(protocolVersion), clientInfo };
+    const found = await this.#exchange("initialize", params, { timeout: CONNECT_MS });
+    if (this.wanted !== "auto" && found.protocolVersion !== protocolVersion)
+      throw new McpError("protocol", `The server does not support ${protocolVersion}; it offers ${found.protocolVersion}`);
+    Object.assign(this, { capabilities: {}, ...found, revision: found.protocolVersion });
+    await this.#post({ method: "notifications/initialized" });
+    if (this.capabilities.logging) await this.#exchange("logging/setLevel", { level: "debug" }).catch(ignore);
   }
 
   close() {
     this.stopListening();
-    if (this.#session?.id) fetch(this.endpoint, { method: "DELETE", headers: this.#headers(), keepalive: true }).catch(() => {});
+    if (this.#session?.id) fetch(this.endpoint, { method: "DELETE", headers: this.#headers(), keepalive: true }).catch(ignore);
     this.#closing.abort();
   }
 
@@ -121,7 +121,7 @@ export class McpClient {
       const { requestState, inputRequests } = result;
       extra = { requestState };
       if (inputRequests) extra.inputResponses = await this.answerAll(inputRequests, options.signal);
-      else await sleep(50 * 2 ** Math.min(round, 8), options.signal);
+      else await backOff(50, round, options.signal);
     }
     throw new McpError("protocol", `${method} still asks for input after ${MAX_ROUNDS} rounds`);
   }
@@ -135,11 +135,10 @@ export class McpClient {
   /** Every page of a list. Tools with invalid header annotations are left out. */
   async list(method, key) {
     const items = [];
-    for (let cursor, page = 0; page < 200; page += 1) {
+    for (let cursor, page = 0; page === 0 || (cursor && page < 200); page += 1) {
       const result = await this.request(method, cursor && { cursor });
       items.push(...(result[key] ?? []));
       cursor = result.nextCursor;
-      if (!cursor) break;
     }
     if (key !== "tools" || !this.traits.modern) return items;
     this.#toolHeaders.clear();
@@ -168,8 +167,12 @@ export class McpClient {
 
   getTask = async (taskId) => readTask(await this.request("tasks/get", { taskId }, { tasks: true }));
 
-  describe = (method, params) => ({ url: new URL(this.endpoint, location.href).href, body: this.#message(1, method, params, {}),
-    headers: this.#headers(method, params) });
+  /** A request as it is sent, for people. */
+  describe = (method, params) => ({ url: this.#url, body: this.#message(1, method, params, {}), headers: this.#headers(method, params) });
+
+  get #url() {
+    return new URL(this.endpoint, location.href).href;
+  }
 
   #message(id, method, params, { tasks, onProgress }) {
     const meta = { ...(this.traits.modern && envelope(this.revision, this.clientInfo, tasks)), ...(onProgress && { progressToken: id }) };
@@ -201,7 +204,7 @@ export class McpClient {
       if (!any.aborted) throw error;
       // A modern request is cancelled by closing its response, which the signal does; initialize never is.
       if (!this.traits.modern && method !== "initialize" && !closing.aborted)
-        this.#post({ method: "notifications/cancelled", params: { requestId: id } }).catch(() => {});
+        this.#post({ method: "notifications/cancelled", params: { requestId: id } }).catch(ignore);
       if (signal?.aborted || closing.aborted) throw new McpError("cancelled", "Cancelled");
       throw new McpError("network", `The server did not answer ${method} in time`);
     } finally {
@@ -235,16 +238,15 @@ export class McpClient {
         if (error instanceof McpError || signal.aborted) throw error;
       }
       if (request && (!lastId || this.traits.modern || idle > 5)) return;
-      await sleep(Math.min(retry * 2 ** idle, 30_000), signal);
+      await backOff(retry, idle, signal);
     }
   }
 
   *#parse(text, response, request) {
-    const parsed = parse(text) ?? {};
     // Revision 2025-03-26 has batches.
-    for (const message of [parsed].flat()) {
+    for (const message of [parse(text) ?? {}].flat()) {
       const isAnswer = message.method === undefined;
-      this.#frame("in", response, text, isAnswer ? { ...message, method: request?.method } : message, isAnswer && response.begun);
+      this.#record("in", response, text, isAnswer ? { ...message, method: request?.method } : message, isAnswer);
       if (isAnswer && !message.error && message.result === undefined)
         throw new McpError("protocol", `The server sent no JSON-RPC message: ${text.slice(0, 200)}`);
       yield message;
@@ -255,7 +257,7 @@ export class McpClient {
     const { status } = response;
     const text = await response.text();
     const error = parse(text)?.error;
-    this.#frame("in", response, text, { method, error: error ?? null });
+    this.#record("in", response, text, error ? { method, error } : {});
     if (status === 404 && this.#session?.id && method !== "initialize") throw new McpError("session", "The session has expired");
     const isDenial = status === 401 || status === 403;
     if (error && !isDenial) throw rpcError(error);
@@ -267,11 +269,10 @@ export class McpClient {
     const method = message ? "POST" : "GET";
     const headers = { ...this.#headers(message && (message.method ?? "response"), message?.params), ...(lastId && { "Last-Event-ID": lastId }) };
     const body = message && JSON.stringify(message);
-    const { href: url } = new URL(this.endpoint, location.href);
     const about = { stream: `${++count}`, begun: performance.now() };
-    this.#frame("out", { ...about, url, method, headers: Object.entries(headers) }, body ?? "", message ?? {});
+    this.#record("out", { ...about, url: this.#url, method, headers: Object.entries(headers) }, body ?? "", message ?? {});
     try {
-      return Object.assign(await fetch(url, { method, headers, body, signal, cache: "no-store" }), about);
+      return Object.assign(await fetch(this.endpoint, { method, headers, body, signal, cache: "no-store" }), about);
     } catch (error) {
       if (signal?.aborted) throw error;
       throw new McpError("network", `The server at ${this.endpoint} cannot be reached`, { isUnreachable: true });
@@ -283,11 +284,11 @@ export class McpClient {
     if (!response.ok) await this.#fail(response, message.method ?? "a response");
   }
 
-  #deliver({ id, method, params = {} }, onMessage = (log) => this.onNotification(method, log)) {
+  #deliver({ id, method, params = {} }, onMessage) {
     if (id !== undefined) this.#answer(id, method, params);
     else if (method === "notifications/progress") this.#progress.get(params.progressToken)?.(params);
     else if (method === "notifications/cancelled") this.#asked.get(params.requestId)?.abort();
-    else if (method === "notifications/message") onMessage(params);
+    else if (method === "notifications/message" && onMessage) onMessage(params);
     else this.onNotification(method, params);
   }
 
@@ -324,10 +325,10 @@ export class McpClient {
   }
 
   async #listenModern(signal) {
-    const { tools, prompts, resources } = this.capabilities;
-    const notifications = { toolsListChanged: Boolean(tools?.listChanged), promptsListChanged: Boolean(prompts?.listChanged),
-      resourcesListChanged: Boolean(resources?.listChanged), ...(this.watched.size && { resourceSubscriptions: [...this.watched] }) };
+    const lists = ["tools", "prompts", "resources"].map((name) => [`${name}ListChanged`, Boolean(this.capabilities[name]?.listChanged)]);
+    const notifications = { ...Object.fromEntries(lists), ...(this.watched.size && { resourceSubscriptions: [...this.watched] }) };
     for (let idle = 0; Object.values(notifications).some(Boolean); idle += 1) {
+      if (idle) this.onEvent("reopened");
       try {
         await this.#exchange("subscriptions/listen", { notifications }, { signal });
       } catch (error) {
@@ -335,7 +336,7 @@ export class McpClient {
         if (error.kind === "rpc" || error.kind === "http") return;
         if (error.kind !== "network" || error.isUnreachable) throw error;
       }
-      await sleep(Math.min(1000 * 2 ** idle, 30_000), signal);
+      await backOff(1000, idle, signal);
     }
   }
 
@@ -355,11 +356,10 @@ export class McpClient {
     return this.#restarting;
   }
 
-  #frame(direction, { stream, url, method = null, status = null, headers }, text, message, begun) {
-    const kind = message.error ? "error" : message.result !== undefined ? "response"
-      : !message.method || message.error === null ? "http" : message.id === undefined ? "notification" : "request";
-    this.onFrame({ n: ++count, at: Date.now() / 1000, stream, direction, kind, method: message.method ?? null, id: message.id ?? null, text, principal: null,
-      http: { method, url, status, headers: [...headers].map(([name, value]) => [name, SECRET.test(name) ? "***" : value]) },
-      ms: begun ? performance.now() - begun : null });
+  #record(direction, { stream, url, method = null, status = null, headers, begun }, text, { method: name = null, id = null, ...message }, isAnswer) {
+    const kind = message.error ? "error" : message.result !== undefined ? "response" : !name ? "http" : id === null ? "notification" : "request";
+    const masked = [...headers].map(([header, value]) => [header, SECRET.test(header) ? "***" : value]);
+    this.onFrame({ n: ++count, at: Date.now() / 1000, stream, direction, kind, method: name, id, text, principal: null,
+      http: { method, url, status, headers: masked }, ms: isAnswer ? performance.now() - begun : null });
   }
 }

@@ -1,4 +1,5 @@
 /** The state of the page for one server: connection, lists, calls, tasks, traffic. It never touches the document. */
+import { loadConfig } from "./api.js";
 import { McpClient, McpError, readTask, sleep } from "./mcp.js";
 import { Observable, memory, notices } from "./ui.js";
 
@@ -39,7 +40,7 @@ export class Session extends Observable {
 
   constructor(server, config) {
     super();
-    Object.assign(this, { server, config, name: server.name });
+    Object.assign(this, { server, config, name: server.name, process: config.process });
     this.revision = memory.get(`revision:${this.name}`) ?? "auto";
     this.history = memory.get(`history:${this.name}`) ?? [];
   }
@@ -75,6 +76,7 @@ export class Session extends Observable {
     if (this.state === "lost") {
       this.restarts += 1;
       notices.add("The server is back. The lists were read again.");
+      this.#hasNewProcess();
     }
     this.#become("ready");
     this.setVisible(this.isVisible);
@@ -108,7 +110,24 @@ export class Session extends Observable {
   #happened(event, text) {
     if (event === "lost") this.#lose(text);
     else if (event === "undelivered") notices.add(`The answer did not arrive: ${text}`, "error");
-    else notices.add("The session had expired. A new one was started.");
+    else {
+      if (event === "restarted") notices.add("The session had expired. A new one was started.");
+      this.#readAgain();
+    }
+  }
+
+  async #hasNewProcess() {
+    const before = this.process;
+    this.process = await loadConfig().then((config) => config.process, () => before);
+    return before !== this.process;
+  }
+
+  /** `dovetail dev` keeps its socket, so a new process looks like a stream that has ended. */
+  async #readAgain() {
+    if (!(await this.#hasNewProcess())) return;
+    this.restarts += 1;
+    notices.add("The server has restarted. The lists are read again.");
+    await this.connect();
   }
 
   /** Follow changes only while the server is shown: a browser has six connections per host. */
@@ -141,11 +160,8 @@ export class Session extends Observable {
       this.refresh(list);
       if (list === "resources") this.refresh("templates");
       notices.add(`The server changed its ${list}.`);
-    } else if (method === "notifications/message") {
-      const running = this.history.filter((entry) => entry.status === "running");
-      if (running.length === 1) running[0].logs.push(params);
-      this.logs = [...this.logs, { ...params, at }].slice(-200);
-    } else if (method === "notifications/resources/updated") this.updates = [...this.updates, { ...params, at }].slice(-200);
+    } else if (method === "notifications/message") this.logs = [...this.logs, { ...params, at }].slice(-200);
+    else if (method === "notifications/resources/updated") this.updates = [...this.updates, { ...params, at }].slice(-200);
     else if (method === "notifications/tasks/status" && this.tasks.has(params.taskId))
       Object.assign(this.tasks.get(params.taskId), readTask(params));
     else if (method === "notifications/elicitation/complete") notices.add("The step in the other window is complete.");
@@ -237,7 +253,7 @@ export class Session extends Observable {
   }
 
   async #answerTask(client, task, answered, signal) {
-    const wanted = Object.entries(task.asks).filter(([key]) => !answered.has(key));
+    const wanted = Object.entries(task.inputRequests ?? {}).filter(([key]) => !answered.has(key));
     if (wanted.length === 0) return;
     for (const [key] of wanted) answered.add(key);
     try {

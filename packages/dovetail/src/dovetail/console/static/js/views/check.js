@@ -1,4 +1,4 @@
-/** Compliance: run `dovetail check`, show the report and what changed since the previous run. */
+/** Compliance: run `dovetail check`, show verdicts as they come, the report, and what changed since the previous run. */
 import { html, useEffect, useRef, useState } from "../../vendor/preact.js";
 import { stream } from "../api.js";
 import { ErrorBox, Observable, Search, Select, Tick, download, hasWords, memory, useObservable } from "../ui.js";
@@ -8,11 +8,12 @@ const ORDER = ["fail", "warn", "info", "pass"];
 class CheckRun extends Observable {
   async start({ name, authHeaders }, body) {
     const controller = new AbortController();
-    Object.assign(this, { controller, before: memory.get(`verdicts:${name}`), progress: {}, report: null, error: null });
+    Object.assign(this, { controller, before: memory.get(`verdicts:${name}`), progress: {}, verdicts: new Map(), report: null, error: null });
     this.changed();
     try {
       for await (const { event, data } of stream("check", { body, headers: authHeaders(), signal: controller.signal })) {
-        this[event] = event === "error" ? data.message : data;
+        if (event === "verdict") this.verdicts.set(data.id, data.verdict);
+        else this[event] = event === "error" ? data.message : data;
         if (event === "report") memory.set(`verdicts:${name}`, Object.fromEntries(data.rows.map((row) => [row.id, row.verdict])));
         this.changed();
       }
@@ -40,7 +41,7 @@ export function Check({ session, config: { check, revisions } }) {
     if (restarts.current !== session.restarts && isRepeated) start();
     restarts.current = session.restarts;
   }, [session.restarts]);
-  const { controller, progress = {}, error, report, before } = run;
+  const { controller, progress = {}, verdicts, error, report, before } = run;
   return html`<div class="page"><h2>Compliance</h2>${check !== true ? html`<p>Install the checker and restart the server: <code>${check}</code></p>` : html`<div class="row toolbar">
       <${Select} label="Revision" value=${revision} onChange=${setRevision} options=${["all", ...revisions]} />
       <${Select} label="Call" value=${calls} onChange=${setCalls} options=${[["readonly", "read-only tools"], ["none", "no tools"]]} />
@@ -48,22 +49,28 @@ export function Check({ session, config: { check, revisions } }) {
       ${controller && html`<button class="danger" onClick=${() => controller.abort()}>Stop</button>`}
       <${Tick} label="Run again when the server restarts" checked=${isRepeated} onChange=${(is) => (setRepeated(is), memory.set("repeat", is))} /></div>
     ${controller && html`<p role="status"><progress aria-label="Progress of the check" max=${progress.total || 1} value=${progress.done ?? 0}></progress>
-      ${" "}${progress.done} of ${progress.total} ${progress.text}</p>`}
+      ${" "}${progress.done} of ${progress.total} ${progress.text}</p>
+      <${Counts} verdicts=${[...verdicts.values()]} />
+      <ul class="rules" aria-label="Verdicts so far">${[...verdicts].reverse().slice(0, 20).map(([id, verdict]) => html`<li key=${id}>
+        <${Verdict} verdict=${verdict} /> <code>${id}</code></li>`)}</ul>`}
     ${error && html`<${ErrorBox} title="The check did not finish"><p>${error}</p><//>`}${report && html`<${Report} report=${report} before=${before} />`}`}</div>`;
 }
 
 const Verdict = ({ verdict, count }) => html`<span class="badge ${verdict}">${count} ${verdict}</span>`;
+const kindsOf = (verdicts) => [...new Set([...ORDER, ...verdicts])].filter((kind) => verdicts.includes(kind));
+const Counts = ({ verdicts, children }) => html`<p class="row">${kindsOf(verdicts).map((kind) => html`<${Verdict} verdict=${kind}
+  count=${verdicts.filter((each) => each === kind).length} />`)}${children}</p>`;
 
 function Report({ report, before }) {
   const { rows } = report;
   const [query, setQuery] = useState("");
   const [verdict, setVerdict] = useState("");
-  const verdicts = [...new Set([...ORDER, ...rows.map((row) => row.verdict)])].filter((each) => rows.some((row) => row.verdict === each));
+  const all = rows.map((row) => row.verdict);
+  const verdicts = kindsOf(all);
   const changed = rows.filter((row) => before && before[row.id] !== row.verdict);
   const found = rows.filter((row) => (!verdict || row.verdict === verdict) && hasWords(`${row.id} ${row.paraphrase} ${row.level}`, query))
     .sort((one, other) => verdicts.indexOf(one.verdict) - verdicts.indexOf(other.verdict));
-  return html`<p class="row">${verdicts.map((each) => html`<${Verdict} verdict=${each} count=${rows.filter((row) => row.verdict === each).length} />`)}
-      <button onClick=${() => download("report.json", JSON.stringify(report))}>Download the report</button></p>
+  return html`<${Counts} verdicts=${all}><button onClick=${() => download("report.json", JSON.stringify(report))}>Download the report</button><//>
     ${before && html`<section aria-label="Difference"><h3>Difference to the previous run</h3>${changed.length ? html`<ul>${changed.map((row) => html`<li>
       <code>${row.id}</code>: ${before[row.id] ?? "not checked"} → <${Verdict} verdict=${row.verdict} /></li>`)}</ul>` : html`<p>No verdict changed.</p>`}</section>`}
     <div class="row"><${Select} label="Verdict" value=${verdict} onChange=${setVerdict} options=${[["", "all"], ...verdicts]} />

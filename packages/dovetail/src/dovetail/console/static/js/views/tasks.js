@@ -31,11 +31,11 @@ function Find({ session }) {
 }
 
 function Task({ session, task }) {
-  const { id, tool = "Task", status, message, createdAt, updatedAt, ttl, args, isFollowed, isFinal, result, error } = task;
+  const { id, tool = "Task", status, statusMessage, createdAt, lastUpdatedAt, ttl, args, isFollowed, isFinal, result, error } = task;
   const follow = () => session.follow(task).catch(() => {});
-  return html`<article><h2>${tool}</h2><p role="status"><span class="badge ${status}">${status}</span> ${message}</p>
+  return html`<article><h2>${tool}</h2><p role="status"><span class="badge ${status}">${status}</span> ${statusMessage}</p>
     <p><code>${id}</code> ${args && html`<code>${JSON.stringify(args)}</code>`}</p>
-    <p class="muted">Created ${createdAt}, updated ${updatedAt}${ttl && `, kept for ${ttl / 1000} s`}</p>
+    <p class="muted">Created ${createdAt}, updated ${lastUpdatedAt}${ttl && `, kept for ${ttl / 1000} s`}</p>
     <p class="row">${!isFollowed && !result && html`<button onClick=${follow}>${isFinal ? "Get result" : "Follow"}</button>`}
       ${!isFinal && html`<button class="danger" onClick=${() => session.cancelTask(id)}>Cancel task</button>`}
       ${status === "input_required" && "The task waits for an answer."}</p>
