@@ -1,16 +1,18 @@
-"""A person at the page: a Chromium that types and clicks, one per test file."""
+"""A person at the page: a Chromium that types and clicks."""
 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import shutil
-from collections.abc import Iterator
+import weakref
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
 
-from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect, sync_playwright
 
 from tests.patience import CAP
 
@@ -64,7 +66,9 @@ class Person:
         links = self.page.locator(".list-pane li a")
         by_text = links.filter(has=self.page.get_by_text(name, exact=True))
         by_address = self.page.locator(f'.list-pane li a[href$="/{quote(name, safe="")}"]')
-        by_text.or_(by_address).first.click()
+        link = by_text.or_(by_address).first
+        link.click()
+        expect(link).to_have_attribute("aria-current", "page")
         field.fill("")
 
     def run(self, tool: str, fields: dict[str, Any] | None = None) -> Locator:
@@ -83,9 +87,11 @@ class Person:
 
     def press_run(self) -> None:
         """Press Run, and say yes in the dialog."""
+        calls = self.page.locator(".history li")
+        before = calls.count()
         self.page.locator(".call-form").get_by_role("button", name="Run", exact=True).click()
         dialog = self.page.get_by_role("dialog", name="Run ")
-        expect(dialog.or_(self.page.locator(".call"))).to_be_visible()
+        expect(dialog.or_(calls.nth(before)).first).to_be_visible()
         if dialog.is_visible():
             dialog.get_by_role("button", name="Run", exact=True).click()
 
@@ -105,18 +111,56 @@ class Person:
 
 
 @contextlib.contextmanager
-def visit(browser: Browser, url: str, **options: Any) -> Iterator[Person]:
-    """A new tab with its own storage; fails if a script of the page failed."""
+def visit(
+    browser: Browser, url: str, chosen: Mapping[str, str] | None = None, **options: Any
+) -> Iterator[Person]:
+    """A new tab; fails if a script of the page failed.
+
+    Each tab has its own session storage. Tabs without options share a cache, so that the browser
+    compiles the scripts once; with options, the tab is the only one of its profile. `chosen` are
+    revisions by the name of the server, as if the user had chosen them before.
+    """
+    context = _open_profile(browser, **options) if options else _shared_profile(browser)
+    person = Person(context.new_page(), url)
+    if chosen is not None:
+        person.page.add_init_script(_remember(chosen))
+    person.page.on("pageerror", lambda error: person.errors.append(str(error)))
+    person.page.on("console", lambda message: _note(person, message.type, message.text))
+    try:
+        person.page.goto(url)
+        yield person
+    finally:
+        if options:
+            context.close()
+        else:
+            for page in context.pages:
+                page.close()
+    assert person.errors == []
+
+
+def _open_profile(browser: Browser, **options: Any) -> BrowserContext:
     context = browser.new_context(accept_downloads=True, **options)
     context.set_default_timeout(_MILLISECONDS)
     context.grant_permissions(["clipboard-read", "clipboard-write"])
-    person = Person(context.new_page(), url)
-    person.page.on("pageerror", lambda error: person.errors.append(str(error)))
-    person.page.on("console", lambda message: _note(person, message.type, message.text))
-    person.page.goto(url)
-    yield person
-    context.close()
-    assert person.errors == []
+    return context
+
+
+_profiles: weakref.WeakKeyDictionary[Browser, BrowserContext] = weakref.WeakKeyDictionary()
+
+
+def _shared_profile(browser: Browser) -> BrowserContext:
+    if browser not in _profiles:
+        _profiles[browser] = _open_profile(browser)
+    return _profiles[browser]
+
+
+def _remember(chosen: Mapping[str, str]) -> str:
+    """A script that stores revisions where the page looks for them, unless it has stored others."""
+    stored = {f"dovetail:revision:{name}": f'"{date}"' for name, date in chosen.items()}
+    return f"""
+        const chosen = location.protocol === "http:" ? {json.dumps(stored)} : {{}};
+        for (const [key, value] of Object.entries(chosen)) sessionStorage[key] ??= value;
+    """
 
 
 def _note(person: Person, kind: str, text: str) -> None:

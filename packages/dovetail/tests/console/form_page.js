@@ -28,6 +28,21 @@ async function fill(text, value, isReal) {
   }
 }
 
+// Write the value as JSON, look at the fields and go back: what is sent and shown on the way.
+async function passThroughTabs(text, value) {
+  show(text);
+  const driver = new Driver(() => latest, library.isEqual, false);
+  const open = (name) => driver.click([...document.querySelectorAll("#form [role=tab]")].find((tab) => tab.textContent === name));
+  const field = () => document.querySelector("[aria-label='Value as JSON']");
+  await open("JSON");
+  await driver.type(field(), value);
+  const written = sent();
+  await open("Form");
+  const found = { sent: [written, sent()], wrong: document.querySelectorAll("#form [aria-invalid]").length };
+  await open("JSON");
+  return { ...found, shown: field().value };
+}
+
 // [[schema, [value, ...]], ...] as text -> the errors that the page's validator finds in each.
 const judge = (text) =>
   library.parseJson(text).map(([schema, values]) => values.map((value) => library.validate(schema, value).map(({ path, message }) => `/${path.join("/")} ${message}`)));
@@ -41,4 +56,4 @@ function unnamed() {
   return [...nameless.map((control) => control.outerHTML), ...ids.filter((id) => !document.getElementById(id))];
 }
 
-Object.assign(window, { show, sent, fill, judge, unnamed, library });
+Object.assign(window, { show, sent, fill, passThroughTabs, judge, unnamed, library });

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.console.browsing import Person, open_browser, visit
+from tests.console.browsing import Person, visit
 from tests.console.serving import Served, serve_console
 
 MAIN = (
@@ -26,12 +26,6 @@ pytestmark = pytest.mark.skipif(
 def served() -> Iterator[Served]:
     with serve_console("--", "node", str(MAIN), "stdio") as running:
         yield running
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with open_browser() as opened:
-        yield opened
 
 
 @pytest.fixture

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.console.browsing import Person, open_browser, visit
-from tests.console.serving import Served, serve_file, serve_source
+from tests.console.browsing import Person, visit
+from tests.console.serving import Served, serve_source
 
-SERVER = Path(__file__).parents[4] / "conformance" / "server.py"
 ERAS = ["2026-07-28", "2025-11-25"]
 
 LIVE_SERVER = """
@@ -55,28 +53,9 @@ async def guide() -> str:
 
 
 @pytest.fixture(scope="module")
-def served() -> Iterator[Served]:
-    with serve_file(SERVER) as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
 def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     with serve_source(LIVE_SERVER, tmp_path_factory.mktemp("live")) as running:
         yield running
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with open_browser() as opened:
-        yield opened
-
-
-@pytest.fixture(params=ERAS)
-def person(request: pytest.FixtureRequest, browser: Browser, served: Served) -> Iterator[Person]:
-    with visit(browser, served.console) as visitor:
-        visitor.use(request.param)
-        yield visitor
 
 
 # -- resources --------------------------------------------------------------------------
@@ -103,8 +82,7 @@ def test_a_template_is_filled_in_and_read(person: Person) -> None:
 def test_the_values_of_a_template_are_completed(
     browser: Browser, live: Served, revision: str
 ) -> None:
-    with visit(browser, live.console) as person:
-        person.use(revision)
+    with visit(browser, live.console, {"live": revision}) as person:
         person.go("live", "resources", "test://cities/{city}")
         person.page.get_by_role("textbox", name="city").press_sequentially("Par")
         suggestions = person.page.get_by_role("group", name="Suggestions for city")
@@ -118,8 +96,7 @@ def test_the_values_of_a_template_are_completed(
 def test_a_subscribed_resource_is_read_again_when_it_changes(
     browser: Browser, live: Served, revision: str
 ) -> None:
-    with visit(browser, live.console) as person:
-        person.use(revision)
+    with visit(browser, live.console, {"live": revision}) as person:
         person.go("live", "resources", "test://words")
         expect(person.page.locator(".resource pre")).to_contain_text("first")
         person.press("Subscribe")
@@ -158,8 +135,7 @@ def test_a_resource_that_does_not_exist_is_an_error(person: Person) -> None:
 def test_records_are_a_table_and_markdown_is_rendered(
     browser: Browser, live: Served, revision: str
 ) -> None:
-    with visit(browser, live.console) as person:
-        person.use(revision)
+    with visit(browser, live.console, {"live": revision}) as person:
         call = person.run("cities")
         expect(call.locator("table th")).to_have_text(["name", "people"])
         expect(call.locator("table tbody tr").last).to_contain_text("Rome")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.console.browsing import Person, open_browser, visit
+from tests.console.browsing import Person, visit
 from tests.console.serving import Served, serve_file, serve_source
 
 ERAS = ["2026-07-28", "2025-11-25"]
@@ -73,41 +73,48 @@ def plain(number):
     return answer
 
 
-for number in range(1000):
-    server.tools.add(
-        plain(number), name=f"tool_{number:04}", title=f"<b>Tool</b> {number}", annotations=READS
-    )
+def add(count):
+    for number in range(count):
+        name, title = f"tool_{number:04}", f"<b>Tool</b> {number}"
+        server.tools.add(plain(number), name=name, title=title, annotations=READS)
+
+
 """
+FEW, CROWD = "add(10)", "add(1000)"
 
 
 @pytest.fixture(scope="module")
 def odd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with serve_source(ODD_SERVER, tmp_path_factory.mktemp("odd")) as running:
+    with serve_source(ODD_SERVER + FEW, tmp_path_factory.mktemp("odd")) as running:
         yield running
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with open_browser() as opened:
-        yield opened
+def crowd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with serve_source(ODD_SERVER + CROWD, tmp_path_factory.mktemp("crowd")) as running:
+        yield running
 
 
 @pytest.fixture(params=ERAS)
 def person(request: pytest.FixtureRequest, browser: Browser, odd: Served) -> Iterator[Person]:
-    with visit(browser, odd.console) as visitor:
-        visitor.use(request.param)
+    with visit(browser, odd.console, {"odd": request.param}) as visitor:
+        visitor.wait_until_connected()
         yield visitor
 
 
-def test_a_thousand_tools_are_listed_and_searched(person: Person) -> None:
-    expect(person.page.locator(".count")).to_have_text("1005 tools")
-    expect(person.page.locator(".list-pane li")).to_have_count(1005)
-    person.page.keyboard.press("/")
-    person.page.keyboard.type("tool_0777")
-    expect(person.page.locator(".list-pane li")).to_have_count(1)
-    person.page.locator(".list-pane li a").click()
-    person.press_run()
-    expect(person.call.locator("pre")).to_have_text("number 777")
+@pytest.mark.parametrize("revision", ERAS)
+def test_a_thousand_tools_are_listed_and_searched(
+    browser: Browser, crowd: Served, revision: str
+) -> None:
+    with visit(browser, crowd.console, {"odd": revision}) as person:
+        expect(person.page.locator(".count")).to_have_text("1005 tools")
+        expect(person.page.locator(".list-pane li")).to_have_count(1005)
+        person.page.keyboard.press("/")
+        person.page.keyboard.type("tool_0777")
+        expect(person.page.locator(".list-pane li")).to_have_count(1)
+        person.page.locator(".list-pane li a").click()
+        person.press_run()
+        expect(person.call.locator("pre")).to_have_text("number 777")
 
 
 def test_ten_megabytes_are_shown_in_part(person: Person) -> None:
@@ -208,7 +215,10 @@ def test_a_server_that_restarts_is_found_again(
 
 
 def test_a_call_during_which_the_server_ends_says_so(browser: Browser, tmp_path: Path) -> None:
-    with serve_source(ODD_SERVER, tmp_path) as served, visit(browser, served.console) as person:
+    with (
+        serve_source(ODD_SERVER + FEW, tmp_path) as served,
+        visit(browser, served.console) as person,
+    ):
         person.run("stalls")
         expect(person.call.locator(".badge").first).to_have_text("Running")
         served.process.kill()

@@ -5,37 +5,14 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.console.browsing import Person, open_browser, visit
-from tests.console.serving import Served, serve_file
+from tests.console.browsing import Person, visit
+from tests.console.serving import Served
 
-SERVER = Path(__file__).parents[4] / "conformance" / "server.py"
 MODERN, LEGACY = "2026-07-28", "2025-11-25"
-ERAS = [MODERN, LEGACY]
-
-
-@pytest.fixture(scope="module")
-def served() -> Iterator[Served]:
-    with serve_file(SERVER) as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with open_browser() as opened:
-        yield opened
-
-
-@pytest.fixture(params=ERAS)
-def person(request: pytest.FixtureRequest, browser: Browser, served: Served) -> Iterator[Person]:
-    with visit(browser, served.console) as visitor:
-        visitor.use(request.param)
-        yield visitor
 
 
 def test_the_address_of_the_server_leads_to_its_tools(browser: Browser, served: Served) -> None:
@@ -54,22 +31,22 @@ def test_the_list_can_be_searched(person: Person) -> None:
     expect(person.page.locator("article h2")).to_have_text("test_tool_with_progress")
 
 
-@pytest.mark.parametrize(
-    ("tool", "selector"),
-    [
-        ("test_simple_text", "pre"),
-        ("test_image_content", "img"),
-        ("test_audio_content", "audio"),
-        ("test_embedded_resource", ".resource pre"),
-        ("test_multiple_content_types", ".block:nth-child(3) .resource .tree"),
-        ("test_error_handling", ".error-box pre"),
-    ],
-)
-def test_results_are_drawn_by_kind(person: Person, tool: str, selector: str) -> None:
-    call = person.run(tool)
-    expect(call.locator(selector).first).to_be_visible()
-    call.get_by_role("tab", name="Raw").click()
-    expect(call.locator("pre")).to_contain_text('"content"')
+KINDS = {
+    "test_simple_text": "pre",
+    "test_image_content": "img",
+    "test_audio_content": "audio",
+    "test_embedded_resource": ".resource pre",
+    "test_multiple_content_types": ".block:nth-child(3) .resource .tree",
+    "test_error_handling": ".error-box pre",
+}
+
+
+def test_results_are_drawn_by_kind(person: Person) -> None:
+    for tool, selector in KINDS.items():
+        call = person.run(tool)
+        expect(call.locator(selector).first).to_be_visible()
+        call.get_by_role("tab", name="Raw").click()
+        expect(call.locator("pre")).to_contain_text('"content"')
 
 
 def test_arguments_are_sent_and_headers_are_mirrored(person: Person) -> None:

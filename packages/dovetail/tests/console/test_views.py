@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.console.browsing import Person, open_browser, visit
-from tests.console.serving import Served, serve_file
+from tests.console.browsing import Person, visit
+from tests.console.serving import Served, serve_command, serve_file
 
 SERVER = Path(__file__).parents[4] / "conformance" / "server.py"
 ERAS = ["2026-07-28", "2025-11-25"]
@@ -22,19 +22,6 @@ ERAS = ["2026-07-28", "2025-11-25"]
 def served() -> Iterator[Served]:
     with serve_file(SERVER, "--watch") as running:
         yield running
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with open_browser() as opened:
-        yield opened
-
-
-@pytest.fixture(params=ERAS)
-def person(request: pytest.FixtureRequest, browser: Browser, served: Served) -> Iterator[Person]:
-    with visit(browser, served.console) as visitor:
-        visitor.use(request.param)
-        yield visitor
 
 
 def frames(person: Person, text: str, source: str = "This page") -> None:
@@ -102,7 +89,11 @@ def test_the_check_runs_in_the_page_and_shows_the_difference(
         person.go("conformance", "check")
         person.page.locator(".toolbar").get_by_label("Revision").select_option(ERAS[0])
         person.press("Run the check")
+        # Verdicts come rule by rule, before the report.
+        so_far = person.page.get_by_role("list", name="Verdicts so far").locator("li")
+        expect(so_far.filter(has_text="pass").first).to_be_visible()
         expect(person.page.get_by_text("Download the report")).to_be_visible()
+        expect(so_far).to_have_count(0)
         expect(person.page.locator(".rules li").first).to_be_visible()
         person.page.get_by_label("Verdict").select_option("pass")
         person.page.get_by_label("Search rules").fill("base.core")
@@ -111,6 +102,51 @@ def test_the_check_runs_in_the_page_and_shows_the_difference(
         person.press("Run again")
         difference = person.page.get_by_role("region", name="Difference")
         expect(difference).to_contain_text("not applicable → pass")
+
+
+CHANGING_SERVER = """
+from dovetail import Server
+
+server = Server("changing")
+
+
+@server.tool
+async def first() -> str:
+    return "one"
+"""
+MORE = """
+
+@server.prompt
+def greeting(name: str) -> str:
+    return f"Greet {name}"
+"""
+
+
+@pytest.mark.parametrize("revision", ERAS)
+def test_the_check_runs_again_after_a_reload_and_shows_the_difference(
+    browser: Browser, tmp_path: Path, revision: str
+) -> None:
+    file = tmp_path / "changing.py"
+    file.write_text(CHANGING_SERVER)
+    with (
+        serve_command(["dev", str(file), "--http", "0", "--no-open"]) as served,
+        visit(browser, served.console, {"changing": revision}) as person,
+    ):
+        person.go("changing", "check")
+        person.wait_until_connected()
+        person.page.locator(".toolbar").get_by_label("Revision").select_option(revision)
+        person.page.get_by_label("Run again when the server restarts").check()
+        person.press("Run the check")
+        expect(person.page.get_by_text("Download the report")).to_be_visible()
+        difference = person.page.get_by_role("region", name="Difference")
+        expect(difference).to_have_count(0)
+        file.write_text(CHANGING_SERVER + MORE)
+        expect(difference).to_contain_text("prompts.")
+        expect(difference).to_contain_text("→ pass")
+        # The lists were read again too.
+        person.wait_until_connected()
+        prompts = person.page.locator("nav.views").get_by_role("link", name="Prompts")
+        expect(prompts).to_contain_text("1")
 
 
 def test_a_check_can_be_stopped(browser: Browser, served: Served) -> None:
@@ -147,8 +183,12 @@ def test_the_theme_can_be_chosen(browser: Browser, served: Served) -> None:
         assert person.page.evaluate(color) == "rgb(20, 23, 26)"
 
 
-def test_the_revision_is_kept_after_a_reload(person: Person) -> None:
-    chosen = person.page.get_by_label("Protocol revision").input_value()
-    person.page.reload()
-    person.wait_until_connected()
-    expect(person.page.get_by_label("Protocol revision")).to_have_value(chosen)
+@pytest.mark.parametrize("revision", ERAS)
+def test_the_chosen_revision_is_kept_after_a_reload(
+    browser: Browser, served: Served, revision: str
+) -> None:
+    with visit(browser, served.console) as person:
+        person.use(revision)
+        person.page.reload()
+        person.wait_until_connected()
+        expect(person.page.get_by_label("Protocol revision")).to_have_value(revision)
