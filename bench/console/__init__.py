@@ -1,1 +1,1 @@
-"""The page of the console in Chromium, beside the page of the Inspector."""
+"""The page of the console beside the page of the Inspector, and what it costs a server."""

@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import re
-import socket
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from playwright.sync_api import Browser, sync_playwright
 
-from bench.environments import ROOT, python_of
+from bench.console.startup import StartFigures, measure_starts
+from bench.environments import python_of
+from bench.listening import free_port, listening
 from bench.npm_packages import NpmHome
-from bench.processes import surroundings
 
-__all__ = ["INSPECTOR", "ConsoleFigures", "measure_console"]
+__all__ = ["INSPECTOR", "ConsoleFigures", "PageFigures", "measure_console"]
 
 _HERE = Path(__file__).parent
 _PATIENCE = 60.0
@@ -39,7 +36,7 @@ _FIRST_PAINT = """() => new Promise((done) => {
 })"""
 
 
-class ConsoleFigures(NamedTuple):
+class PageFigures(NamedTuple):
     """Milliseconds from the navigation, medians, and bytes that the page has loaded."""
 
     paint: float
@@ -48,26 +45,40 @@ class ConsoleFigures(NamedTuple):
     size: int
 
 
-def measure_console(rounds: int) -> dict[str, ConsoleFigures]:
-    """Our page and the Inspector's, for the same server with 1,000 tools."""
+class ConsoleFigures(NamedTuple):
+    """The pages by name, and the starts of a server by option."""
+
+    pages: dict[str, PageFigures]
+    starts: dict[str, StartFigures]
+
+
+def measure_console(rounds: int) -> ConsoleFigures:
+    """Our page and the Inspector's, and what the console costs a server at its start."""
+    return ConsoleFigures(_measure_pages(rounds), measure_starts(rounds))
+
+
+def _measure_pages(rounds: int) -> dict[str, PageFigures]:
+    """The pages for the same server with 1,000 tools."""
     INSPECTOR.prepare()
     with contextlib.ExitStack() as stack:
-        folder = stack.enter_context(tempfile.TemporaryDirectory())
-        port, peer_port = _free_port(), _free_port()
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        port, peer_port = free_port(), free_port()
+        home = {"HOME": str(folder)}
         server = [str(python_of("bench-dovetail")), "-m", "dovetail", "run"]
         server += [str(_HERE / "many_tools.py"), "--http", f"127.0.0.1:{port}"]
-        stack.enter_context(_running(server, port, {}, folder))
+        stack.enter_context(listening(server, port, home, folder / "server.log"))
         launcher = INSPECTOR.file(_NAME, "clients/launcher/build/index.js")
         command = [INSPECTOR.node, launcher, "--web", "--transport", "http"]
         command += ["--server-url", f"http://127.0.0.1:{port}/mcp"]
-        settings = {"CLIENT_PORT": str(peer_port), "MCP_AUTO_OPEN_ENABLED": "false"}
-        said = stack.enter_context(_running(command, peer_port, settings, folder))
-        peer = _find_url(said)
+        settings = {**home, "CLIENT_PORT": str(peer_port), "MCP_AUTO_OPEN_ENABLED": "false"}
+        output = folder / "inspector.log"
+        stack.enter_context(listening(command, peer_port, settings, output))
+        peer = _find_url(output)
         play = stack.enter_context(sync_playwright())
         browser = play.chromium.launch(executable_path="/usr/bin/chromium", args=_ARGUMENTS)
         stack.callback(browser.close)
         pages = {"dovetail": (f"http://127.0.0.1:{port}/", True), "Inspector": (peer, False)}
-        found: dict[str, list[ConsoleFigures]] = {name: [] for name in pages}
+        found: dict[str, list[PageFigures]] = {name: [] for name in pages}
         # The first round is to warm up.
         for number in range(rounds + 1):
             for name, (url, lists) in pages.items():
@@ -76,7 +87,7 @@ def measure_console(rounds: int) -> dict[str, ConsoleFigures]:
     return {name: _median(each) for name, each in found.items()}
 
 
-def _open(browser: Browser, url: str, lists: bool) -> ConsoleFigures:
+def _open(browser: Browser, url: str, lists: bool) -> PageFigures:
     context = browser.new_context(viewport={"width": 1440, "height": 900})
     try:
         page = context.new_page()
@@ -93,14 +104,14 @@ def _open(browser: Browser, url: str, lists: bool) -> ConsoleFigures:
         size = page.evaluate(
             "performance.getEntriesByType('resource').reduce((n, e) => n + e.transferSize, 0)"
         )
-        return ConsoleFigures(paint, listed, int(size))
+        return PageFigures(paint, listed, int(size))
     finally:
         context.close()
 
 
-def _median(figures: Sequence[ConsoleFigures]) -> ConsoleFigures:
+def _median(figures: Sequence[PageFigures]) -> PageFigures:
     listed = [each.listed for each in figures if each.listed is not None]
-    return ConsoleFigures(
+    return PageFigures(
         statistics.median(each.paint for each in figures),
         statistics.median(listed) if listed else None,
         figures[-1].size,
@@ -115,45 +126,6 @@ def _find_url(said: Path) -> str:
             return found[0]
         time.sleep(0.05)
     raise TimeoutError(f"the Inspector printed no URL: {said.read_text()}")
-
-
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port: int = probe.getsockname()[1]
-    return port
-
-
-@contextmanager
-def _running(
-    command: Sequence[str], port: int, settings: Mapping[str, str], folder: str
-) -> Iterator[Path]:
-    """A process that listens; the file with its output."""
-    said = Path(folder) / f"{port}.log"
-    with (
-        said.open("wb") as output,
-        subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            cwd=ROOT,
-            env=surroundings({**settings, "HOME": folder}),
-            start_new_session=True,
-        ) as process,
-    ):
-        try:
-            deadline = time.monotonic() + _PATIENCE
-            while process.poll() is None and time.monotonic() < deadline:
-                with contextlib.suppress(ConnectionRefusedError):
-                    socket.create_connection(("127.0.0.1", port)).close()
-                    break
-                time.sleep(0.05)
-            else:
-                raise ConnectionError(f"{command!r} does not listen: {said.read_text()}")
-            yield said
-        finally:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, 9)
 
 
 if __name__ == "__main__":

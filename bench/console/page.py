@@ -11,7 +11,7 @@ from bench.targets import Target
 __all__ = ["render_console"]
 
 
-def render_console(figures: dict[str, ConsoleFigures], told: str, targets: Sequence[Target]) -> str:
+def render_console(figures: ConsoleFigures, told: str, targets: Sequence[Target]) -> str:
     """The figures, and whether they are what was promised."""
     rows = [
         [
@@ -20,7 +20,11 @@ def render_console(figures: dict[str, ConsoleFigures], told: str, targets: Seque
             "-" if each.listed is None else f"{each.listed:.0f} ms",
             f"{each.size / 1000:,.0f} kB",
         ]
-        for name, each in figures.items()
+        for name, each in figures.pages.items()
+    ]
+    starts = [
+        [f"`{option}`", f"{each.cpu_ms:.0f} ms", f"{each.megabytes:.1f} MB"]
+        for option, each in figures.starts.items()
     ]
     parts = [
         circumstances(told),
@@ -28,6 +32,8 @@ def render_console(figures: dict[str, ConsoleFigures], told: str, targets: Seque
         "server with 1,000 tools, in turns in one Chromium with an empty cache. The Inspector "
         "lists tools after a click, so only its first paint is compared.",
         table(["page", "first paint", "all tools listed", "loaded"], rows),
+        "`dovetail run` of a server with one tool, until it has answered the first request:",
+        table(["option", "CPU time", "resident memory"], starts),
         render_targets(targets),
     ]
     return "\n\n".join(parts)

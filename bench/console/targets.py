@@ -10,9 +10,9 @@ __all__ = ["judge_console"]
 _MOST_MS = 300.0
 
 
-def judge_console(figures: dict[str, ConsoleFigures]) -> list[Target]:
+def judge_console(figures: ConsoleFigures) -> list[Target]:
     """First paint with 1,000 tools, also beside the Inspector's."""
-    ours, peer = figures["dovetail"], figures["Inspector"]
+    ours, peer = figures.pages["dovetail"], figures.pages["Inspector"]
     assert ours.listed is not None
     return [
         Target("first paint, 1,000 tools: 300 ms", ours.paint, _MOST_MS, 1.0, is_ceiling=True),
