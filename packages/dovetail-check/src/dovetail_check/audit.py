@@ -146,9 +146,21 @@ class Audit:
                 self._offer_listed(),
                 *(self._run_session(client, mine) for client, mine in chosen),
             )
+            await self._see_if_gone(clients[0])
         finally:
             await asyncio.gather(*(client.connection.close() for client in clients))
         return self.recording
+
+    async def _see_if_gone(self, client: ProbeClient) -> None:
+        """Send one more request if nothing arrived over HTTP after a failure.
+
+        If the server refuses the connection, it had died, and the failure shows nothing else.
+        """
+        ends = ("received", "event", "failed")
+        last = next((frame for frame in self.recording.frames[::-1] if frame.kind in ends), None)
+        if self.target.transport == "http" and last is not None and last.kind == "failed":
+            with contextlib.suppress(UnreachableError):
+                await client.fence()
 
     def _choose(self, client: ProbeClient, newest: int) -> list[Probe]:
         wanted = self.options.probes

@@ -209,6 +209,11 @@ class Exchange:
         """How the connection or the process failed before a response arrived."""
         return next((frame.text for frame in self.replies if frame.kind == "failed"), None)
 
+    @property
+    def seconds(self) -> float | None:
+        """How long the answer took; None without one."""
+        return None if self.answer is None else self.answer.frame.at - self.sent.at
+
     def describe(self) -> str:
         """Summarize the reply for the text of a note."""
         status = "" if self.status is None else f"status {self.status}, "

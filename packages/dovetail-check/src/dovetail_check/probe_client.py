@@ -81,10 +81,10 @@ class AuditContext:
 
     def learn_pace(self, exchange: Exchange) -> None:
         """Measure a response. Some requests may take their time and are left out."""
-        answer = exchange.answer
-        if answer is None or exchange.tag == OPENING or exchange.method in _UNHURRIED:
+        seconds = exchange.seconds
+        if seconds is None or exchange.tag == OPENING or exchange.method in _UNHURRIED:
             return
-        self.pace = max(self.pace, answer.frame.at - exchange.sent.at)
+        self.pace = max(self.pace, seconds)
         self.has_seen_error = self.has_seen_error or exchange.error is not None
 
     @property

@@ -17,6 +17,7 @@ from dovetail_check.probe_sessions import ProbeSession
 __all__ = [
     "NO_SUCH_TASK",
     "OPEN",
+    "SLOW",
     "TERMINAL",
     "TaskSnapshot",
     "call_of",
@@ -34,6 +35,8 @@ __all__ = [
 NO_SUCH_TASK = "dovetail-check-no-such-task"
 OPEN = ("working", "input_required")
 TERMINAL = ("completed", "failed", "cancelled")
+# Seconds after which a task was not returned immediately.
+SLOW = 1.0
 # Requests whose result is the task itself.
 _RETURN_TASK = ("tasks/get", "tasks/cancel")
 

@@ -32,7 +32,7 @@ BEARER = ("auth.status-codes", "auth.token.invalid-401", "auth.token.error-forma
 @pytest.fixture(autouse=True)
 def slow(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a slow machine every answer is slow."""
-    monkeypatch.setattr(tasks_results, "_SLOW", CAP)
+    monkeypatch.setattr(tasks_results, "SLOW", CAP)
 
 
 @pytest.fixture(scope="module")

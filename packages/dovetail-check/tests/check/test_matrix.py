@@ -112,7 +112,7 @@ def test_nothing_fires_on_the_healthy_server(
     transport: str, saboteur_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # On a slow machine every answer is slow.
-    monkeypatch.setattr(tasks_results, "_SLOW", CAP)
+    monkeypatch.setattr(tasks_results, "SLOW", CAP)
     target = target_for(None, transport, saboteur_url)
     recording = asyncio.run(Audit(target, AuditOptions(timeout=60.0)).run())
     fired = [

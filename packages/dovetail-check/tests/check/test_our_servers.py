@@ -45,7 +45,7 @@ def reached(path: Path, transport: str) -> Iterator[str]:
 @pytest.fixture(autouse=True)
 def slow(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a slow machine every answer is slow."""
-    monkeypatch.setattr(tasks_results, "_SLOW", CAP)
+    monkeypatch.setattr(tasks_results, "SLOW", CAP)
 
 
 def check(target: str) -> tuple[Recording, list[RowReport]]:

@@ -83,7 +83,7 @@ def deviations(recording: Recording) -> list[str]:
 @pytest.fixture(autouse=True)
 def slow(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a slow machine every answer is slow."""
-    monkeypatch.setattr(tasks_results, "_SLOW", CAP)
+    monkeypatch.setattr(tasks_results, "SLOW", CAP)
 
 
 @pytest.mark.parametrize(("revision", "reject"), [(REVISIONS[-1], plain), (REVISIONS[-2], dated)])

@@ -11,6 +11,8 @@ import contextlib
 import os
 import socket
 import sys
+from collections import deque
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -91,14 +93,17 @@ def test_an_unstable_order_is_clean_where_no_rule_is_on_order(
 class Front:
     """A TCP proxy that is gone after so many connections, with all that is in flight.
 
+    With `texts` it is gone when requests have contained all of them, in this order.
+
     It accepts in a callback of the loop, not in a task, and closes the sockets of a connection when
     its task is done, also if that never started. So none is left open, whenever it stops.
     """
 
-    def __init__(self, url: str, connections: int) -> None:
+    def __init__(self, url: str, connections: int, texts: Sequence[bytes] = ()) -> None:
         behind = urlsplit(url)
         self._behind = (behind.hostname, behind.port)
         self._left = connections
+        self._texts = deque(texts)
         self._listener = socket.create_server(("127.0.0.1", 0))
         self._listener.setblocking(False)
         self._forwarding: set[asyncio.Task[None]] = set()
@@ -141,7 +146,7 @@ class Front:
             except OSError:
                 return
             pumps = [
-                asyncio.create_task(_pump(client, behind)),
+                asyncio.create_task(_pump(client, behind, self._see)),
                 asyncio.create_task(_pump(behind, client)),
             ]
             try:
@@ -151,19 +156,31 @@ class Front:
                     pump.cancel()
                 await asyncio.wait(pumps)
 
+    def _see(self, data: bytes) -> None:
+        if self._texts and self._texts[0] in data:
+            self._texts.popleft()
+            if not self._texts:
+                self._close()
 
-async def _pump(reader: socket.socket, writer: socket.socket) -> None:
+
+async def _pump(
+    reader: socket.socket, writer: socket.socket, see: Callable[[bytes], None] = lambda _: None
+) -> None:
     loop = asyncio.get_running_loop()
     with contextlib.suppress(OSError):
         while data := await loop.sock_recv(reader, 65536):
+            see(data)
             await loop.sock_sendall(writer, data)
 
 
-async def check_behind(front: Front, path: str, revisions: tuple[Revision, ...]) -> Recording:
+async def check_behind(
+    front: Front, path: str, revisions: tuple[Revision, ...], probes: Collection[str] | None = None
+) -> Recording:
     recording = Recording()
     target = CheckTarget(transport="http", url=f"{front.start()}{path}")
+    options = AuditOptions(revisions=revisions, timeout=PATIENT, probes=probes)
     try:
-        await Audit(target, AuditOptions(revisions=revisions, timeout=PATIENT), recording).run()
+        await Audit(target, options, recording).run()
     except UnreachableError:
         pass
     finally:
@@ -181,6 +198,15 @@ def test_a_server_that_dies_over_http_fails_no_row(
 ) -> None:
     front = Front(saboteur_url, after)
     recording = asyncio.run(check_behind(front, "/healthy/mcp", (revision,)))
+    assert deviations(recording) == []
+
+
+def test_a_server_that_dies_at_the_last_request_fails_no_row(saboteur_url: str) -> None:
+    # Nothing is sent after the request that shows whether the server responds to this change.
+    front = Front(saboteur_url, 10_000, (b"roots/list_changed", b'"ping"'))
+    revisions, probes = (REVISIONS[1],), ("roots-changed",)
+    recording = asyncio.run(check_behind(front, "/healthy/mcp", revisions, probes))
+    assert any(frame.kind == "failed" for frame in recording.frames)
     assert deviations(recording) == []
 
 

@@ -19,7 +19,7 @@ from dovetail_check.probes.pagination import NO_CURSOR
 from dovetail_check.probes.walk import read_list
 from dovetail_check.probing import probe
 from dovetail_check.replies import answer_request
-from dovetail_check.task_traffic import NO_SUCH_TASK, id_of, is_over
+from dovetail_check.task_traffic import NO_SUCH_TASK, SLOW, id_of, is_over
 
 __all__ = ["OWN_ID"]
 
@@ -57,8 +57,9 @@ async def call_tools_as_tasks(client: ProbeClient) -> None:
     create: a call as a task; then get, early-result (it may block), get/after, and for ended
     tasks late-result, cancel/ended, get/last; for running tasks cancel/running, get/stopped.
     own-id: a call with a client-chosen id. plain: the same call without a task, before and after.
-    stopped: a call that is cancelled at once. required: a plain call of a tool that requires a
-    task. forbidden: a call as a task of a tool without tasks. unknown/METHOD: an unknown id.
+    stopped: a call that is cancelled at once, of each tool whose task was returned late, or of one.
+    required: a plain call of a tool that requires a task. forbidden: a call as a task of a tool
+    without tasks. unknown/METHOD: an unknown id.
     related/other: a valid id, and an unknown one in `_meta`; related/only: the other way round.
     list: all pages; list-cursor: an invalid cursor; list-other: another client; get/listed: tasks
     that must be in the list.
@@ -75,11 +76,12 @@ async def call_tools_as_tasks(client: ProbeClient) -> None:
         asyncio.gather(*(_follow(client, call) for call in calls)),
         asyncio.gather(*(_call(client, call, "plain") for call in optional)),
     )
-    ids = [id for id in made if id is not None]
+    ids = [id for id, _ in made if id is not None]
+    late = [call for call, (_, is_late) in zip(calls, made, strict=True) if is_late]
     again = [call for call, one in zip(optional, plain, strict=True) if one.answer is not None]
     await asyncio.gather(
         *(_call(client, call, "plain") for call in again),
-        *(_stop(client, call) for call in calls[:1]),
+        *(_stop(client, call) for call in late or calls[:1]),
         *(_call_with_own_id(client, call) for call in calls[:1]),
         *(_call(client, call, "required") for call in _calls(client, "required")[:1]),
         *(_call(client, call, "forbidden", _WANTED) for call in _calls(client, "forbidden")[:1]),
@@ -116,22 +118,23 @@ async def _ask(
     return await client.request(method, {"taskId": id}, meta=meta, variant=variant, timeout=timeout)
 
 
-async def _follow(client: ProbeClient, call: dict[str, Any]) -> str | None:
-    """Follow one task from creation to its end, and return its id."""
-    id = id_of(await _call(client, call, "create", _WANTED))
+async def _follow(client: ProbeClient, call: dict[str, Any]) -> tuple[str | None, bool]:
+    """Follow one task from creation to its end; returns its id, and whether it came late."""
+    created = await _call(client, call, "create", _WANTED)
+    id, is_late = id_of(created), (created.seconds or 0.0) > SLOW
     if id is None:
-        return None
+        return None, is_late
     await _ask(client, "tasks/get", id, "get")
     await _ask(client, "tasks/result", id, "early-result")
     after = await _ask(client, "tasks/get", id, "get/after")
     if not is_over(after):
         await _cancel(client, id, "running")
         await _ask(client, "tasks/get", id, "get/stopped")
-        return id
+        return id, is_late
     await _ask(client, "tasks/result", id, "late-result")
     await _cancel(client, id, "ended")
     await _ask(client, "tasks/get", id, "get/last")
-    return id
+    return id, is_late
 
 
 async def _cancel(client: ProbeClient, id: str, variant: str) -> None:

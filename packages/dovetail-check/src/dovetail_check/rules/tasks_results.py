@@ -13,6 +13,7 @@ from dovetail_check.rulebook import rule, unjudged
 from dovetail_check.rules.reading import as_json
 from dovetail_check.task_traffic import (
     OPEN,
+    SLOW,
     TERMINAL,
     TaskSnapshot,
     call_of,
@@ -25,8 +26,6 @@ __all__ = ["asked_for"]
 
 _TASKS = ("tasks", "task-questions")
 _CALLS = "tasks.requests.tools.call"
-# Seconds after which a response is not immediate.
-_SLOW = 1.0
 
 unjudged["tasks.internal-32603"] = (
     "needs an internal error of the server, which a check cannot cause"
@@ -80,20 +79,26 @@ def tasks_are_returned_immediately(session: ProbeSession) -> Iterator[Note]:
     looks = {
         exchange.params.get("taskId"): exchange for exchange in session.tagged("tasks/get")[::-1]
     }
-    for snapshot in created_tasks(session):
-        answer, first = snapshot.where.answer, looks.get(_key(snapshot.id))
-        if answer is None or first is None:
+    created = list(created_tasks(session))
+    # A late answer on a busy machine shows nothing: the tool was called again.
+    fastest: dict[Any, float] = {}
+    for snapshot in created:
+        name, seconds = snapshot.where.params.get("name"), snapshot.where.seconds or 0.0
+        fastest[name] = min(seconds, fastest.get(name, seconds))
+    for snapshot in created:
+        first = looks.get(_key(snapshot.id))
+        if first is None:
             continue
-        took = answer.frame.at - snapshot.where.sent.at
+        took = fastest[snapshot.where.params.get("name")]
         was_over = (first.result or {}).get("status") in TERMINAL
         # A server that is slow in general takes as long for tasks/get.
-        usual = 0.0 if first.answer is None else first.answer.frame.at - first.sent.at
-        if took > _SLOW + usual and was_over:
+        usual = first.seconds or 0.0
+        if took > SLOW + usual and was_over:
             text = (
                 f"the task was returned after {took:.1f} s, when it had ended; expected it at once"
             )
             yield violated(snapshot.where, text)
-        elif took <= _SLOW + usual:
+        elif took <= SLOW + usual:
             yield satisfied(snapshot.where)
 
 
