@@ -6,6 +6,7 @@ BIN := .venv/bin
 SERVE := .venv/.serve
 VENV := .venv/.stamp
 SYSTEM := .venv/.system
+TEST_TOOLS := .venv/.test-tools
 SERVERS := dovetail dovetail-serverkit dovetail-vault dovetail-browser dovetail-graph dovetail-design
 PYPROJECTS := $(wildcard packages/*/pyproject.toml)
 # command:Debian package, for the browser server and its tests
@@ -51,6 +52,11 @@ $(SYSTEM): Makefile $(SERVE)
 	  test -z "$$missing" || { echo "Installing$$missing ..." && apt-get update -qq && apt-get install -q -y --no-install-recommends $$missing; }
 	@touch $@
 
+# Programs that only tests use.
+$(TEST_TOOLS): $(SERVE)
+	@command -v curl >/dev/null || apt-get install -qq -y --no-install-recommends curl
+	@touch $@
+
 .proxies/.stamp:
 	@mkdir -p .proxies
 	@command -v nginx >/dev/null && command -v haproxy >/dev/null && command -v redis-server >/dev/null || { \
@@ -92,7 +98,7 @@ contracts: $(VENV) $(SYSTEM) ## test the repository rules: layers, names, public
 COVERED := $(addprefix packages/dovetail/tests/unit/,wire spec core eras features runtime test_server.py)
 
 # Two runs that share no test. The contracts are part of `make check`.
-test: $(VENV) $(SYSTEM) .proxies/.stamp .openapi/.stamp .conformance/.stamp .console/.stamp .venv-minimcp/.stamp ## run the whole suite and the branch coverage gate
+test: $(VENV) $(SYSTEM) .proxies/.stamp .openapi/.stamp .conformance/.stamp .console/.stamp .venv-minimcp/.stamp $(TEST_TOOLS) ## run the whole suite and the branch coverage gate
 	@$(BIN)/pytest --quiet --cov --cov-report= $(COVERED)
 	@$(BIN)/coverage json --quiet -o coverage.json
 	@$(BIN)/python -m tools.coverage_gate coverage.json
@@ -102,7 +108,7 @@ test: $(VENV) $(SYSTEM) .proxies/.stamp .openapi/.stamp .conformance/.stamp .con
 SUITES := packages/dovetail/tests packages/dovetail-check/tests
 SUITE_INSTALL := --editable 'packages/dovetail[cluster,openapi,traces]' --editable packages/dovetail-check --group test --group peers
 
-test-lowest: .venv-lowest/.stamp .venv-minimcp/.stamp .proxies/.stamp .openapi/.stamp .conformance/.stamp .console/.stamp $(SYSTEM) ## test framework and checker with the oldest allowed libraries
+test-lowest: .venv-lowest/.stamp .venv-minimcp/.stamp .proxies/.stamp .openapi/.stamp .conformance/.stamp .console/.stamp $(SYSTEM) $(TEST_TOOLS) ## test framework and checker with the oldest allowed libraries
 	@.venv-lowest/bin/pytest --quiet --numprocesses=4 --dist=worksteal $(SUITES)
 
 .venv-lowest/.stamp: pyproject.toml $(PYPROJECTS) tools/lowest.py
@@ -113,7 +119,7 @@ test-lowest: .venv-lowest/.stamp .venv-minimcp/.stamp .proxies/.stamp .openapi/.
 	@.venv-lowest/bin/pip install --quiet --constraint .venv-lowest/constraints.txt $(SUITE_INSTALL)
 	@touch $@
 
-test-pythons: .venv-minimcp/.stamp .proxies/.stamp .openapi/.stamp .conformance/.stamp .console/.stamp $(SYSTEM) ## test framework and checker on every Python from 3.12 on that is installed
+test-pythons: .venv-minimcp/.stamp .proxies/.stamp .openapi/.stamp .conformance/.stamp .console/.stamp $(SYSTEM) $(TEST_TOOLS) ## test framework and checker on every Python from 3.12 on that is installed
 	@versions=$$($(BIN)/python -m tools.pythons); \
 	  test -n "$$versions" || { echo "No Python 3.12 or newer on PATH or in ~/.pyenv/versions."; exit 1; }; \
 	  for version in $$versions; do $(MAKE) test-python-$$version || exit 1; done
