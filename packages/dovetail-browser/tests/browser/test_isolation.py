@@ -56,7 +56,17 @@ def site() -> Iterator[WebSite]:
 
 def drivers() -> list[int]:
     """Return the process ids of the running drivers, the oldest first."""
-    return sorted(pid for pid, line in descendants().items() if "run-driver" in line)
+    found = [pid for pid, line in descendants().items() if "run-driver" in line]
+    return sorted(filter(started_at, found), key=started_at)
+
+
+def started_at(pid: int) -> int:
+    """Return when a process started, in ticks; 0 if it has ended. Process ids may start over."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
+    return int(stat.rpartition(")")[2].split()[19])
 
 
 def peak_memory(pid: int) -> int:
