@@ -31,6 +31,8 @@ _MAX_LINE = 64 * 1024 * 1024
 _GRACE_SECONDS = 2.0
 # How long to wait for the exit code of a server that closed its output.
 _EXIT_SECONDS = 0.5
+# A killed process ends at once, except on a very busy machine or when its disk does not respond.
+_KILL_SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,13 +112,17 @@ class StdioChannel(Channel):
             if await self._has_ended(process):
                 break
             _signal_group(process, signal_number)
-        else:
-            await self._has_ended(process)
         for reader in self._readers:
             reader.cancel()
         await asyncio.gather(*self._readers, return_exceptions=True)
-        # Still open if the machine is slow, or a process outside of the group holds the pipes.
-        process._transport.close()  # type: ignore[attr-defined]
+        transport = process._transport  # type: ignore[attr-defined]
+        # Still open if a process outside of the group holds them.
+        for stream in range(3):
+            transport.get_pipe_transport(stream).close()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_KILL_SECONDS):
+                await process.wait()
+        transport.close()
 
     async def _has_ended(self, process: asyncio.subprocess.Process) -> bool:
         """Whether the process, and every process that inherited its pipes, has ended."""

@@ -217,8 +217,10 @@ async def start_and_close(code: str, grace: float, *, skip_first: bool = False) 
 
 
 def test_a_process_that_ignores_everything_is_killed() -> None:
-    (pid,) = run(start_and_close(STUBBORN, 0.1))
-    run(until_gone(int(pid)))
+    (pid,) = run(start_and_close(STUBBORN, grace=0))
+    # Not even a zombie is left.
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(pid), 0)
 
 
 def test_a_process_that_ignores_eof_gets_sigterm() -> None:
