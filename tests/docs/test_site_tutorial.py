@@ -68,6 +68,7 @@ class Walk:
             "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
             "COLUMNS": "100",
             "NO_COLOR": "1",
+            "PYTEST_ADDOPTS": "",
             "PYTHONUNBUFFERED": "1",
             "XDG_STATE_HOME": str(self.folder / "state"),
             "SHELF_KEY": self.key,
