@@ -76,8 +76,8 @@ async def call_tools_as_tasks(client: ProbeClient) -> None:
         asyncio.gather(*(_follow(client, call) for call in calls)),
         asyncio.gather(*(_call(client, call, "plain") for call in optional)),
     )
-    ids = [id for id, _ in made if id is not None]
-    late = [call for call, (_, is_late) in zip(calls, made, strict=True) if is_late]
+    ids = [id for id in map(id_of, made) if id is not None]
+    late = [call for call, one in zip(calls, made, strict=True) if (one.seconds or 0.0) > SLOW]
     again = [call for call, one in zip(optional, plain, strict=True) if one.answer is not None]
     await asyncio.gather(
         *(_call(client, call, "plain") for call in again),
@@ -118,23 +118,23 @@ async def _ask(
     return await client.request(method, {"taskId": id}, meta=meta, variant=variant, timeout=timeout)
 
 
-async def _follow(client: ProbeClient, call: dict[str, Any]) -> tuple[str | None, bool]:
-    """Follow one task from creation to its end; returns its id, and whether it came late."""
+async def _follow(client: ProbeClient, call: dict[str, Any]) -> Exchange:
+    """Follow one task from creation to its end; returns the exchange that created it."""
     created = await _call(client, call, "create", _WANTED)
-    id, is_late = id_of(created), (created.seconds or 0.0) > SLOW
+    id = id_of(created)
     if id is None:
-        return None, is_late
+        return created
     await _ask(client, "tasks/get", id, "get")
     await _ask(client, "tasks/result", id, "early-result")
     after = await _ask(client, "tasks/get", id, "get/after")
     if not is_over(after):
         await _cancel(client, id, "running")
         await _ask(client, "tasks/get", id, "get/stopped")
-        return id, is_late
+        return created
     await _ask(client, "tasks/result", id, "late-result")
     await _cancel(client, id, "ended")
     await _ask(client, "tasks/get", id, "get/last")
-    return id, is_late
+    return created
 
 
 async def _cancel(client: ProbeClient, id: str, variant: str) -> None:
