@@ -102,6 +102,19 @@ def test_the_browser_starts_on_first_use_and_leaves_nothing_behind() -> None:
     run(scenario)
 
 
+def test_the_browser_loads_no_pages_of_its_own() -> None:
+    async def scenario() -> None:
+        async with site() as port, driving(allow=("localhost",)) as driver:
+            await read(await driver.new_context(), f"http://localhost:{port}/")
+            devtools = await (await driver.browser()).new_browser_cdp_session()
+            found = await devtools.send("Target.getTargets", {"filter": [{}]})
+            targets = [(target["type"], target["url"]) for target in found["targetInfos"]]
+            shown = [(kind, url) for kind, url in targets if kind not in ("browser", "tab")]
+            assert shown == [("page", f"http://localhost:{port}/")]
+
+    run(scenario)
+
+
 def test_a_killed_browser_is_restarted() -> None:
     async def scenario() -> None:
         async with driving() as driver:
