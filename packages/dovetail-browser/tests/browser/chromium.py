@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from playwright.async_api import Browser, Page, async_playwright
 
 from dovetail_browser.page_source import PageSource, read_source
+from tests.chromium_flags import CHROMIUM_FLAGS
 from tests.patience import CAP
 
 T = TypeVar("T")
@@ -56,9 +57,7 @@ class Chromium:
         driver = await self._driver.start()
         program = os.environ.get("CHROME_PATH") or shutil.which("chromium")
         assert program, "install chromium, or name it in CHROME_PATH"
-        self._browser = await driver.chromium.launch(
-            executable_path=program, args=["--no-sandbox", "--disable-gpu"]
-        )
+        self._browser = await driver.chromium.launch(executable_path=program, args=CHROMIUM_FLAGS)
         self.page = await self._browser.new_page()
 
     async def _stop(self) -> None:

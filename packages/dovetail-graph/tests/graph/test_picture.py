@@ -23,6 +23,7 @@ from dovetail_graph.records import (
 )
 from dovetail_graph.sqlite_store import SqliteStore
 from dovetail_graph.timestamps import Span
+from tests.chromium_flags import CHROMIUM_FLAGS
 
 HOSTILE = "</script><script>document.title='taken'</script><!-- {{data}}"
 DAY = 86_400_000_000
@@ -63,7 +64,7 @@ def browser() -> Iterator[Any]:
     with sync_playwright() as playwright:
         program = shutil.which("chromium")
         assert program is not None, "make test installs chromium"
-        opened = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        opened = playwright.chromium.launch(executable_path=program, args=CHROMIUM_FLAGS)
         yield opened
         opened.close()
 

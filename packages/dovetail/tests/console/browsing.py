@@ -14,6 +14,7 @@ from urllib.parse import quote
 
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect, sync_playwright
 
+from tests.chromium_flags import CHROMIUM_FLAGS
 from tests.patience import CAP
 
 __all__ = ["Person", "open_browser", "visit"]
@@ -30,9 +31,7 @@ def open_browser() -> Iterator[Browser]:
     program = os.environ.get("CHROME_PATH") or shutil.which("chromium")
     assert program, "install chromium, or name it in CHROME_PATH"
     with sync_playwright() as driver:
-        browser = driver.chromium.launch(
-            executable_path=program, args=["--no-sandbox", "--disable-gpu"]
-        )
+        browser = driver.chromium.launch(executable_path=program, args=CHROMIUM_FLAGS)
         yield browser
         browser.close()
 

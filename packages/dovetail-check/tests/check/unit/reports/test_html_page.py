@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from dovetail_check.reports import render
 from tests.check.unit.made_reports import CRASH, DIFFERENCE, FAULT, ROWS, make_report
+from tests.chromium_flags import CHROMIUM_FLAGS
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
@@ -20,7 +21,7 @@ def browser() -> Iterator[Browser]:
     path = next(filter(None, map(shutil.which, BROWSERS)), None)
     assert path is not None, f"install one of {', '.join(BROWSERS)}"
     with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        opened = playwright.chromium.launch(executable_path=path, args=CHROMIUM_FLAGS)
         yield opened
         opened.close()
 
