@@ -22,11 +22,12 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -65,8 +66,7 @@ class Leg:
     may_fail: Mapping[str, str] = field(default_factory=dict)
 
 
-# Legs of the client. The suite's mock servers and up to 48 clients run at the same time, so a
-# scenario that fails is judged by a second run of it alone.
+# Legs of the client. The suite's mock servers and up to 48 clients run at the same time.
 CLIENT_LEGS = (
     Leg("client 2025-11-25", ("--requirements", "2025-11-25"), 18, 18, (7, 7), 290),
     Leg("client 2026-07-28", ("--requirements", "2026-07-28"), 32, 32, (7, 7), 450),
@@ -307,44 +307,47 @@ def run_suite(suite: Path, out: Path, *words: str, package: str = _CURRENT) -> s
     return printed
 
 
+# Runs the suite with these words and writes to this folder; returns what it printed.
+Run = Callable[..., str]
+
+
 def run_leg(leg: Leg, suite: Path, url: str, out: Path) -> Outcome:
     """Run one leg on the server."""
-    started = time.monotonic()
-    words = ("server", "--url", url, *leg.arguments)
-    printed = run_suite(suite, out, *words, package=leg.package)
-    outcome = judge(leg, read_summary(printed), read_checks(out))
-    outcome.seconds = time.monotonic() - started
-    return outcome
+    return _run_leg(leg, out, partial(_run_server, suite, url, leg.package))
 
 
 def run_client_leg(leg: Leg, suite: Path, out: Path) -> Outcome:
-    """Run one leg on the client; scenarios that fail are run again, alone."""
+    """Run one leg on the client."""
+    return _run_leg(leg, out, partial(_run_client, suite))
+
+
+def _run_leg(leg: Leg, out: Path, run: Run) -> Outcome:
+    """Run one leg; scenarios that fail are run again, alone, since the suite has short limits."""
     started = time.monotonic()
-    summary = read_summary(_run_client(suite, out, *leg.arguments))
+    summary = read_summary(run(out, *leg.arguments))
     checks = read_checks(out)
     scenarios = dict(summary.scenarios)
     warned = {c.scenario for c in checks if c.status == "WARNING" and c.id not in MAY_WARN}
-    for name in sorted(summary.failing() | warned):
+    for name in sorted((summary.failing() | warned) - leg.may_fail.keys()):
+        revision = leg.arguments[2:]
         # Only what a revision requires is run at that revision.
-        is_scored = leg.arguments[0] == "--requirements" and name not in summary.unscored
-        revision = ("--spec-version", leg.arguments[1]) if is_scored else ()
-        scenarios[name], again = run_alone(name, suite, out / "alone", *revision)
+        if leg.arguments[0] == "--requirements" and name not in summary.unscored:
+            revision = ("--spec-version", leg.arguments[1])
+        scenarios[name], again = run_alone(name, out / "alone", run, *revision)
         checks = [*(check for check in checks if check.scenario != name), *again]
     outcome = judge(leg, Summary(scenarios, summary.unscored), checks)
     outcome.seconds = time.monotonic() - started
     return outcome
 
 
-def run_alone(
-    name: str, suite: Path, out: Path, *words: str
-) -> tuple[tuple[int, int], list[Check]]:
-    """Run one scenario of the client: the checks that passed and failed, and all checks."""
+def run_alone(name: str, out: Path, run: Run, *words: str) -> tuple[tuple[int, int], list[Check]]:
+    """Run one scenario: the checks that passed and failed, and all checks."""
     folder = out / name.replace("/", "-")
-    printed = _run_client(suite, folder, "--scenario", name, *words)
+    printed = run(folder, "--scenario", name, *words)
     found = _ALONE.search(printed)
     counts = (int(found["passed"]), int(found["failed"])) if found else (0, 1)
-    # A warning or a client that died is a failure as well.
-    if "OVERALL: PASSED" not in printed:
+    # For a client: a warning, or that it died, is a failure as well.
+    if "OVERALL: FAILED" in printed:
         counts = (counts[0], max(counts[1], 1))
     return counts, read_checks(folder)
 
@@ -354,13 +357,17 @@ def run_each_alone(names: Iterable[str], suite: Path, out: Path) -> Outcome:
     started = time.monotonic()
     found = sorted(names)
     with ThreadPoolExecutor(_ALONE_AT_ONCE) as threads:
-        results = threads.map(lambda name: run_alone(name, suite, out), found)
+        results = threads.map(lambda name: run_alone(name, out, partial(_run_client, suite)), found)
         ran = dict(zip(found, results, strict=True))
     leg = Leg("client, each alone", (), CLIENT_LEGS[-1].passed, CLIENT_LEGS[-1].total)
     summary = Summary({name: counts for name, (counts, _) in ran.items()}, frozenset())
     outcome = judge(leg, summary, [check for _, checks in ran.values() for check in checks])
     outcome.seconds = time.monotonic() - started
     return outcome
+
+
+def _run_server(suite: Path, url: str, package: str, out: Path, *words: str) -> str:
+    return run_suite(suite, out, "server", "--url", url, *words, package=package)
 
 
 def _run_client(suite: Path, out: Path, *words: str) -> str:

@@ -150,7 +150,7 @@ Total: 5 passed, 1 failed, 1 warnings
 ALONE = "Test Results:\nPassed: 3/3, 0 failed, 0 warnings\n\n✅ OVERALL: PASSED\n"
 
 
-def test_client_scenarios_that_fail_or_warn_are_judged_alone(
+def test_scenarios_that_fail_or_warn_are_judged_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     commands: list[tuple[str, ...]] = []
@@ -175,6 +175,15 @@ def test_client_scenarios_that_fail_or_warn_are_judged_alone(
     assert [words[-4:] for words in commands[1:]] == [
         ("--scenario", name, "--spec-version", "2026-07-28") for name in ("auth/dpop", "sse-retry")
     ]
+    commands.clear()
+    everything = Leg("all", ("--suite", "all", "--spec-version", "2025-11-25"), 3, 3)
+    outcome = run.run_leg(everything, tmp_path, "http://x", tmp_path / "server")
+    assert outcome.problems == []
+    assert commands[1] == (
+        *("server", "--url", "http://x", "--scenario", "auth/dpop", "--spec-version", "2025-11-25"),
+    )
+    expected = Leg("all", ("--suite", "all"), 2, 3, may_fail={"auth/dpop": "it cannot pass"})
+    assert run.run_leg(expected, tmp_path, "http://x", tmp_path / "expected").problems == []
     assert run.run_each_alone(["auth/dpop"], tmp_path, tmp_path / "alone").scored == (1, 1)
 
 
