@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from dovetail.console.api_check import CheckRunner
+from dovetail.console.call_snippets import serve_copy
 from dovetail.console.config import describe_site
 from dovetail.console.console_site import ConsoleSite
 from dovetail.console.event_streams import EventStream, EventStreams
 from dovetail.console.evidence import serve_evidence
 from dovetail.console.requests import ApiRequest, RefusedError, RequestChecks
 from dovetail.console.save_test import serve_test
+from dovetail.console.tool_headers import serve_headers
+from dovetail.console.uri_forms import serve_uri
 from dovetail.transports.asgi.messages import (
     JSON,
     BodyTooLargeError,
@@ -26,6 +29,7 @@ from dovetail.transports.asgi.messages import (
 from dovetail.wire import codec
 
 if TYPE_CHECKING:
+    from dovetail.console.form_service import FormService
     from dovetail.console.sign_in import SignIn
 
 __all__ = ["Api"]
@@ -48,11 +52,17 @@ class Api:
             "config": ("GET", self._config),
             "traffic": ("GET", self._traffic),
             "check": ("POST", CheckRunner(self.streams).serve),
+            "copy": ("POST", serve_copy),
             "evidence": ("POST", serve_evidence),
+            "form": ("POST", self._form),
+            "headers": ("POST", serve_headers),
+            "outline": ("POST", self._outline),
             "sign-in": ("POST", self._start_sign_in),
             "test": ("POST", serve_test),
+            "uri": ("POST", serve_uri),
         }
         self._sign_in: SignIn | None = None
+        self._loaded_forms: FormService | None = None
 
     async def serve(self, request: HttpRequest, name: str) -> HttpResponse | None:
         """The response; None if it has been sent. Raises RefusedError."""
@@ -82,6 +92,21 @@ class Api:
 
             self._sign_in = SignIn(self.streams)
         await self._sign_in.serve(given)
+
+    async def _form(self, given: ApiRequest) -> HttpResponse:
+        return await self._forms.serve_form(given)
+
+    async def _outline(self, given: ApiRequest) -> HttpResponse:
+        return await self._forms.serve_outline(given)
+
+    @property
+    def _forms(self) -> FormService:
+        if self._loaded_forms is None:
+            # The validator takes 50 ms to load.
+            from dovetail.console.form_service import FormService  # noqa: PLC0415
+
+            self._loaded_forms = FormService()
+        return self._loaded_forms
 
     async def _traffic(self, given: ApiRequest) -> None:
         traffic = self._site.traffic

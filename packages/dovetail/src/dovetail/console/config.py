@@ -10,6 +10,7 @@ from urllib.parse import quote
 from dovetail.console.client_snippets import make_snippets
 from dovetail.console.console_site import ConsoleServer, ConsoleSite
 from dovetail.console.requests import public_url
+from dovetail.console.traits import describe_traits
 from dovetail.runtime.auth_backend import AuthBackend
 from dovetail.spec.revisions import REVISIONS
 from dovetail.transports.asgi.messages import HttpRequest
@@ -32,6 +33,7 @@ def describe_site(site: ConsoleSite, request: HttpRequest) -> dict[str, Any]:
         "watch": site.traffic is not None,
         "check": True if has_check() else INSTALL_CHECK,
         "revisions": [revision.date for revision in reversed(REVISIONS)],
+        "traits": {each.date: describe_traits(each, version("dovetail")) for each in REVISIONS},
         "confirm": True,
         # The page reads everything again if it changes; workers would change it all the time.
         "process": None if site.is_shared else site.process,
