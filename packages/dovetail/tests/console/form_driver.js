@@ -7,10 +7,6 @@ const MISSING = Symbol("missing");
 class Stuck extends Error {}
 
 const pointer = (path) => path.map((key) => `/${String(key).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
-// Preact draws in a microtask, so this waits for the drawing without a frame on the screen, which costs more.
-async function pause() {
-  for (let i = 0; i < 5; i += 1) await null;
-}
 const place = (path) => [...document.querySelectorAll("[data-path]")].find((element) => element.dataset.path === pointer(path));
 
 // What belongs to this place of the value and not to a place inside it.
@@ -72,9 +68,10 @@ const KINDS = {
 KINDS.integer = KINDS.number;
 
 export class Driver {
-  constructor(read, isEqual, isReal) {
+  constructor(read, isEqual, pause, isReal) {
     this.read = read;
     this.isEqual = isEqual;
+    this.pause = pause;
     this.hands = isReal ? realHands : pageHands;
   }
 
@@ -86,7 +83,7 @@ export class Driver {
 
   async click(control) {
     await this.hands.click(control);
-    await pause();
+    await this.pause();
   }
 
   async clickNamed(path, start) {
@@ -101,13 +98,13 @@ export class Driver {
     control.selectedIndex = index;
     control.dispatchEvent(new Event("input", { bubbles: true }));
     control.dispatchEvent(new Event("change", { bubbles: true }));
-    await pause();
+    await this.pause();
   }
 
   async type(control, text) {
     await this.click(control);
     await this.hands.type(text);
-    await pause();
+    await this.pause();
   }
 
   async fill(wanted, path = []) {
@@ -162,7 +159,7 @@ export class Driver {
         if (!adder) throw new Stuck(`no way to add ${key} at "${pointer(path)}"`);
         await this.type(adder, key);
         await this.hands.press("Enter");
-        await pause();
+        await this.pause();
       }
       await this.fill(wanted[key], [...path, key]);
     }
@@ -210,12 +207,12 @@ export class Driver {
       this.hands.reach(field());
       field().value = text;
       field().dispatchEvent(new Event("input", { bubbles: true }));
-      return pause();
+      return this.pause();
     }
     if (text.includes("\n") && field().localName === "input") {
       await this.click(field());
       await this.hands.press("Enter", true);
-      await pause();
+      await this.pause();
     }
     return this.type(field(), text);
   }

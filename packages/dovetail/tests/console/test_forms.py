@@ -4,25 +4,29 @@ from __future__ import annotations
 
 import json
 import random
-import threading
 from collections.abc import Iterator
 from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
 from jsonschema.validators import validator_for
-from playwright.sync_api import Browser, ConsoleMessage, Page
+from playwright.sync_api import Browser, ConsoleMessage, Page, Route
 
 import dovetail
+from dovetail.console.forms.answers import FormRequest, answer_form
+from dovetail.console.forms.form_schema import FormSchema
+from dovetail.console.page_headers import SECURITY_HEADERS
+from tests.console.console_client import ConsoleClient
 from tests.console.random_values import draw_valid, mutate
+from tests.console.serving import serve_source
 from tests.patience import CAP
 
 _HERE = Path(__file__).parent
 _STATIC = Path(dovetail.__file__).parent / "console" / "static"
-_POLICY = "default-src 'self'; img-src 'self' data: blob:"
+_SERVER = "from dovetail import Server\nserver = Server('forms')\n"
+_FORM_FILES = ["form.js", "form-state.js", "json.js"]
 _FILES = sorted((_HERE / "schemas").glob("*.jsonl"))
 
 
@@ -33,19 +37,6 @@ def _load(file: Path) -> list[Any]:
 _CORPUS = [row for file in _FILES for row in _load(file)]
 
 
-class _Files(SimpleHTTPRequestHandler):
-    def translate_path(self, path: str) -> str:
-        folder, _, rest = path.lstrip("/").partition("/")
-        return str({"static": _STATIC, "page": _HERE}[folder] / rest)
-
-    def end_headers(self) -> None:
-        self.send_header("Content-Security-Policy", _POLICY)
-        super().end_headers()
-
-    def log_message(self, format: str, *args: Any) -> None:
-        pass
-
-
 def _type(page: Page, text: str) -> None:
     page.keyboard.press("Control+A")
     if text:
@@ -54,26 +45,31 @@ def _type(page: Page, text: str) -> None:
         page.keyboard.press("Delete")
 
 
+def _serve_page(route: Route, token: str) -> None:
+    """Add a file of this folder to the console, with the headers of the console."""
+    name = route.request.url.rpartition("/")[2]
+    text = (_HERE / name).read_text("utf-8").replace("{{token}}", token)
+    kind = {"html": "text/html", "js": "text/javascript"}[name.rpartition(".")[2]]
+    headers = {key.decode(): value.decode() for key, value in SECURITY_HEADERS}
+    route.fulfill(body=text, content_type=kind, headers=headers)
+
+
 @pytest.fixture(scope="module")
-def page(browser: Browser) -> Iterator[Page]:
+def page(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
     """The page with the form, and the hands that click and type on it."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Files)
-    thread = threading.Thread(target=partial(server.serve_forever, 0.05))
-    thread.start()
-    try:
+    with serve_source(_SERVER, tmp_path_factory.mktemp("forms")) as served:
+        with ConsoleClient(served.base) as client:
+            token = client.token
         page = browser.new_page()
         page.set_default_timeout(CAP * 1000)
+        page.route("**/console/form_*", partial(_serve_page, token=token))
         page.expose_function("clickAt", page.mouse.click)
         page.expose_function("typeText", partial(_type, page))
         page.expose_function("pressKey", page.keyboard.press)
-        page.goto(f"http://127.0.0.1:{server.server_port}/page/form_page.html")
+        page.goto(f"{served.console}form_page.html")
         page.wait_for_function("() => window.show !== undefined")
         yield page
         page.close()
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
 
 
 @pytest.fixture
@@ -173,14 +169,20 @@ def _show(page: Page, schema: Any, value: Any = None) -> None:
 
 
 def _sent(page: Page) -> tuple[Any, list[str]]:
-    found = page.evaluate("sent()")
+    found = page.evaluate("settled().then(sent)")
     return None if found["text"] is None else json.loads(found["text"]), found["errors"]
+
+
+def _settle(page: Page) -> None:
+    """Wait until the server has answered for what is on the page."""
+    page.evaluate("settled()")
 
 
 def _write_json(page: Page, text: str) -> None:
     page.get_by_label("Value as JSON").click()
     page.keyboard.press("Control+A")
     page.keyboard.insert_text(text)
+    _settle(page)
 
 
 # For random values: recursive shapes and those with formats take too many tries.
@@ -204,19 +206,19 @@ def _draw(row: Any) -> list[Any]:
 _UNSURE = ('"format"', "unevaluated", "multipleOf")
 
 
-def test_the_validator_of_the_page_agrees_with_an_independent_one(page: Page) -> None:
+def test_the_errors_of_a_form_agree_with_an_independent_validator() -> None:
     dice = random.Random(21)
     asked = []
     for row in _CORPUS:
         valid = row["values"] + (_draw(row) if row in _DRAWN else [])
         asked.append((row["schema"], valid + [mutate(dice.choice(valid), dice) for _ in range(12)]))
-    answers = page.evaluate("text => judge(text)", json.dumps(asked))
     differences, counts = [], {True: 0, False: 0}
-    for (schema, values), found in zip(asked, answers, strict=True):
-        validator = _validator(schema)
+    for schema, values in asked:
+        validator, form = _validator(schema), FormSchema(schema)
         if any(word in json.dumps(schema) for word in _UNSURE):
             continue
-        for value, errors in zip(values, found, strict=True):
+        for value in values:
+            errors = answer_form(form, FormRequest(schema, value)).errors
             is_valid = validator.is_valid(value)
             counts[is_valid] += 1
             if is_valid != (not errors):
@@ -267,6 +269,7 @@ def test_errors_appear_while_typing_and_are_tied_to_the_field(page: Page) -> Non
     assert field.get_attribute("aria-required") == "true"
     field.click()
     page.keyboard.type("xy")
+    _settle(page)
     described = " ".join(
         page.locator(f"#{name}").inner_text()
         for name in (field.get_attribute("aria-describedby") or "").split()
@@ -274,6 +277,7 @@ def test_errors_appear_while_typing_and_are_tied_to_the_field(page: Page) -> Non
     assert "must have at least 3 characters" in described
     assert "About." in described
     page.keyboard.type("z")
+    _settle(page)
     assert field.get_attribute("aria-invalid") is None
     assert _sent(page) == ({"a": "xyz"}, [])
 
@@ -298,6 +302,7 @@ def test_items_are_added_moved_and_removed_by_keyboard(page: Page) -> None:
     page.get_by_label("Add item to a").focus()
     for word in ("one", "two", "three"):
         page.keyboard.press("Enter")
+        _settle(page)
         page.keyboard.type(word)
         page.get_by_label("Add item to a").focus()
     page.get_by_label("Move a 3 up").focus()
@@ -343,10 +348,8 @@ def test_an_optional_field_is_left_out_until_it_is_used(page: Page) -> None:
         ({}, "any JSON"),
     ],
 )
-def test_a_type_is_described_in_words(page: Page, schema: Any, words: str) -> None:
-    assert (
-        page.evaluate("text => library.describeType(JSON.parse(text))", json.dumps(schema)) == words
-    )
+def test_a_type_is_described_in_words(schema: Any, words: str) -> None:
+    assert answer_form(FormSchema(schema), FormRequest(schema)).node.type == words
 
 
 def test_the_form_fits_a_narrow_window(page: Page) -> None:
@@ -386,3 +389,54 @@ def test_a_wide_union_of_recursive_parts_is_checked_in_time_that_grows_with_the_
         value = {"next": value}
     _show(page, schema, value)
     assert len(_sent(page)[1]) == 1
+
+
+def test_the_form_and_its_libraries_stay_small() -> None:
+    form = sum((_STATIC / "js" / name).stat().st_size for name in _FORM_FILES)
+    assert form <= 55_000
+    assert (_STATIC / "vendor" / "preact.js").stat().st_size <= 14_000
+
+
+def test_only_the_answer_for_the_newest_value_counts(page: Page) -> None:
+    """The first answer is held back until the value has changed again."""
+    _show(page, {"type": "object", "properties": {"a": {"type": "string", "minLength": 3}}})
+    held: list[Route] = []
+    page.route("**/api/form", lambda route: held.append(route), times=1)
+    page.get_by_label("a", exact=True).click()
+    with page.expect_request("**/api/form"):
+        page.keyboard.type("x")
+    page.keyboard.type("yz")
+    form = page.locator("#form")
+    assert form.get_attribute("aria-busy") == "true"
+    old = {"node": {"kind": "any", "type": "old"}, "errors": [{"path": [], "message": "is old"}]}
+    held[0].fulfill(json=old)
+    assert _sent(page) == ({"a": "xyz"}, [])
+    assert form.get_attribute("aria-busy") == "false"
+    assert page.get_by_label("a", exact=True).get_attribute("aria-invalid") is None
+
+
+def test_a_form_stays_usable_while_the_server_is_gone(page: Page) -> None:
+    _show(page, {"type": "object", "properties": {"a": {"type": "integer", "minimum": 5}}})
+    page.route("**/api/form", lambda route: route.abort())
+    field = page.get_by_label("a", exact=True)
+    field.fill("7")
+    assert _sent(page)[0] == {"a": 7}
+    assert "could not be checked" in _sent(page)[1][0]
+    assert "could not be checked" in page.locator("#form").inner_text()
+    page.get_by_role("tab", name="JSON").click()
+    _write_json(page, '{"a": 1}')
+    assert _sent(page)[0] == {"a": 1}
+    page.unroute("**/api/form")
+    _write_json(page, '{"a": 2}')
+    assert _sent(page) == ({"a": 2}, ["/a must be at least 5"])
+    assert "could not be checked" not in page.locator("#form").inner_text()
+
+
+def test_half_typed_text_is_never_sent(page: Page) -> None:
+    _show(page, {"type": "object", "properties": {"a": {"type": "integer"}}})
+    bodies: list[str] = []
+    page.on("request", lambda sent: bodies.append(sent.post_data or ""))
+    page.get_by_label("a", exact=True).fill("12x")
+    assert _sent(page)[1] == ["/a must be a number"]
+    assert bodies
+    assert not any("12x" in body for body in bodies)

@@ -1,13 +1,18 @@
 /** The console's own HTTP API. */
+import { parseJson } from "./json.js";
 import { readEvents } from "./sse.js";
 
 const META = 'meta[name="console-token"]';
 let token = document.querySelector(META).content;
+let credentials = () => ({});
 
-async function send(path, { body, headers, signal } = {}, isRetry = false) {
+/** Use the key of the server that is shown: its guard protects the API too. */
+export const useCredentials = (headers) => (credentials = headers);
+
+async function send(path, { body, signal } = {}, isRetry = false) {
   const response = await fetch(`api/${path}`, {
     method: body ? "POST" : "GET", body: body && JSON.stringify(body), cache: "no-store", signal,
-    headers: { "X-Console-Token": token, ...headers, ...(body && { "Content-Type": "application/json" }) },
+    headers: { "X-Console-Token": token, ...credentials(), ...(body && { "Content-Type": "application/json" }) },
   });
   if (response.ok) return response;
   const text = await response.text();
@@ -15,13 +20,13 @@ async function send(path, { body, headers, signal } = {}, isRetry = false) {
     // The token changes when the server restarts: read it again from the page.
     const page = await (await fetch("./", { cache: "no-store" })).text();
     token = new DOMParser().parseFromString(page, "text/html").querySelector(META)?.content ?? token;
-    return send(path, { body, headers, signal }, true);
+    return send(path, { body, signal }, true);
   }
   throw new Error(/^\{"error":/.test(text) ? JSON.parse(text).error : text || `HTTP ${response.status}`);
 }
 
 /** What the console can do here, and the servers. */
-export const loadConfig = async () => (await send("config")).json();
+export const loadConfig = () => ask("config");
 
 /** Yield {event, data} of an SSE endpoint. */
 export async function* stream(path, options) {
@@ -30,4 +35,7 @@ export async function* stream(path, options) {
 }
 
 /** POST and return the body as a Blob. */
-export const post = async (path, body, headers) => (await send(path, { body, headers })).blob();
+export const post = async (path, body) => (await send(path, { body })).blob();
+
+/** POST and return the JSON of the body, with exact integers. */
+export const ask = async (path, body) => parseJson(await (await send(path, { body })).text());

@@ -1,75 +1,47 @@
 /**
  * A form for any JSON Schema: fields on one tab, the same value as JSON on the other.
  *
- * A property that is left out is undefined, which differs from an empty string. Optional containers are drawn
- * when they are added, so recursive schemas stay cheap. Every place of the value carries its JSON pointer in
- * data-path.
+ * The server describes what to draw as a tree of nodes (see forms/nodes.py). A property that is left out is
+ * undefined, which differs from an empty string. Every place of the value carries its JSON pointer in data-path.
  */
 
-import { html, createContext, useContext, useLayoutEffect, useMemo, useRef, useState } from "../vendor/preact.js";
-import * as js from "./schema.js";
+import { html, createContext, useContext, useLayoutEffect, useMemo, useReducer, useRef, useState } from "../vendor/preact.js";
+import { FormState } from "./form-state.js";
+import { Draft, OMIT, isEqual, own, parseJson, readNumber, typeOf } from "./json.js";
 import { Tabs } from "./ui.js";
 
 const Form = createContext(null);
-// As a value it removes the property; undefined keeps the key as "not filled in yet".
-const OMIT = Symbol("omit");
 const PAGE = 100;
 
 let lastId = 0;
 const useId = () => useMemo(() => `sf${++lastId}`, []);
 const pointer = (path) => path.map((key) => `/${String(key).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
-const own = (value, key) => typeof value === "object" && value !== null && Object.hasOwn(value, key);
-const print = (value) => (value instanceof js.Draft ? value.text : (JSON.stringify(value, null, 2) ?? ""));
+const print = (value) => (value instanceof Draft ? value.text : (JSON.stringify(value, null, 2) ?? ""));
 
-function change(value, [key, ...rest], next) {
-  if (key === undefined) return next;
-  const inner = rest.length ? change(own(value, key) ? value[key] : undefined, rest, next) : next;
-  if (Array.isArray(value)) return value.map((item, i) => (i === key ? inner : item));
-  if (inner !== OMIT) return { ...value, [key]: inner };
-  const { [key]: removed, ...others } = value;
-  return others;
-}
+const Button = ({ text, of, ...rest }) => html`<button type="button" aria-label=${of} ...${rest}>${text}</button>`;
 
-// Errors as a tree: {own: [message], below: Map of key to tree}.
-const newTree = () => ({ own: [], below: new Map() });
-const NONE = newTree();
+// --- Controls of single values: they get {node, kind, value, set, attributes, name}
 
-function treeOf(errors) {
-  const tree = newTree();
-  for (const { path, message } of errors) {
-    const node = path.reduce((at, key) => at.below.get(key) ?? (at.below.set(key, newTree()), at.below.get(key)), tree);
-    node.own.push(message);
-  }
-  return tree;
-}
-
-const Button = ({ text, of, kind, ...rest }) => html`<button type="button" class=${kind} aria-label=${of} ...${rest}>${text}</button>`;
-
-// --- Controls of single values: they get {schema, kind, value, set, attributes, name}
-
-function readNumber(text) {
-  if (/^\s*-?(0|[1-9]\d*)(\.\d+)?(e[+-]?\d+)?\s*$/i.test(text)) return js.readNumber(text.trim());
-  return text.trim() ? new js.Draft(text, "must be a number") : undefined;
+function readTyped(text) {
+  if (/^\s*-?(0|[1-9]\d*)(\.\d+)?(e[+-]?\d+)?\s*$/i.test(text)) return readNumber(text.trim());
+  return text.trim() ? new Draft(text, "must be a number") : undefined;
 }
 
 function readJson(text) {
   try {
-    return text.trim() ? js.parseJson(text) : undefined;
+    return text.trim() ? parseJson(text) : undefined;
   } catch (error) {
-    return new js.Draft(text, `is not JSON: ${error.message}`);
+    return new Draft(text, `is not JSON: ${error.message}`);
   }
 }
 
-const INPUTS = { email: "email", uri: "url", date: "date", password: "password" };
-const LONG = /(^|[_\W])(content|body|text|code|markdown|message|prompt|script|thought|html|css|sql)s?$/i;
-
-function InputControl({ schema, kind, value, set, attributes, name }) {
+function InputControl({ node, kind, value, set, attributes, name }) {
   const isText = kind === "string";
-  const read = isText ? (text) => text || undefined : kind === "json" ? readJson : readNumber;
+  const read = isText ? (text) => text || undefined : kind === "json" ? readJson : readTyped;
   const [typed, setTyped] = useState(null);
-  const [isTall, setTall] = useState(kind === "json" || (isText && !schema.format && (schema.contentMediaType || LONG.test(name))));
+  const [isTall, setTall] = useState(kind === "json" || node.isTall);
   // Show what was typed as long as it means the value: "1.50" must not turn into "1.5" under the cursor.
-  const text = typed !== null && js.isEqual(read(typed), value) ? typed : isText ? (value ?? "") : print(value);
+  const text = typed !== null && isEqual(read(typed), value) ? typed : isText ? (value ?? "") : print(value);
   const onInput = ({ target }) => {
     setTyped(target.value);
     set(read(target.value));
@@ -78,67 +50,51 @@ function InputControl({ schema, kind, value, set, attributes, name }) {
   // A single line drops line breaks.
   if (isTall || /[\n\r]/.test(text)) {
     return html`<textarea ...${props} rows=${Math.min(16, text.split("\n").length + 2)} />
-      ${value instanceof js.Draft && html`<${Button} text="Use as text" of="Use as text: ${name}" onClick=${() => set(value.text)} />`}`;
+      ${value instanceof Draft && html`<${Button} text="Use as text" of="Use as text: ${name}" onClick=${() => set(value.text)} />`}`;
   }
   const grow = (event) => {
     const isBreak = event.key === "Enter" && event.shiftKey;
     if (isBreak) event.preventDefault();
     if (isText && (isBreak || event.clipboardData?.getData("text").includes("\n"))) setTall(true);
   };
-  const isOdd = !isText || (text && js.validate({ format: schema.format }, text).length);
-  return html`<input ...${props} type=${(!isOdd && INPUTS[schema.format]) || "text"} onKeyDown=${grow} onPaste=${grow} />`;
+  return html`<input ...${props} type=${(isText && node.input) || "text"} onKeyDown=${grow} onPaste=${grow} />`;
 }
 
-const BOOLEANS = [true, false].map((value) => ({ value, label: String(value) }));
-
-function SelectControl({ options, value, set, attributes: { placeholder, ...rest } }) {
-  const index = options.findIndex((option) => js.isEqual(option.value, value));
-  return html`<select ...${rest} value=${index < 0 ? "" : String(index)} onChange=${({ target }) => set(options[target.value]?.value)}>
+function SelectControl({ node: { choices }, value, set, attributes: { placeholder, ...rest } }) {
+  const index = choices.findIndex((choice) => isEqual(choice.value, value));
+  return html`<select ...${rest} value=${index < 0 ? "" : String(index)} onChange=${({ target }) => set(choices[target.value]?.value)}>
     <option value="">${placeholder ? `(${placeholder})` : rest["aria-required"] ? "(choose)" : "(not sent)"}</option>
-    ${options.map(({ label }, i) => html`<option value=${String(i)}>${label}</option>`)}
+    ${choices.map(({ label }, i) => html`<option value=${String(i)}>${label}</option>`)}
   </select>`;
 }
 
 function Control(props) {
-  const { kind, schema, root, value } = props;
-  const fits = value === undefined || value instanceof js.Draft || js.isType(value, kind);
-  if (kind === "choice") return html`<${SelectControl} ...${props} options=${js.choicesOf(schema, root)} />`;
-  if (kind === "boolean" && fits) return html`<${SelectControl} ...${props} options=${BOOLEANS} />`;
+  const { node: { kind, choices }, value } = props;
+  const type = typeOf(value);
+  const fits = /draft|undefined/.test(type) || type === (kind === "integer" ? "number" : kind);
+  if (choices && (fits || kind === "choice")) return html`<${SelectControl} ...${props} />`;
   return html`<${InputControl} ...${props} kind=${fits && /string|number|integer/.test(kind) ? kind : "json"} />`;
 }
 
-// --- Containers: they get {schema, value, path, errors, depth, name}
+// --- Containers: they get {node, value, path, name}
 
-function ObjectFields({ schema, value, path, errors, depth, name }) {
-  const { edit, root } = useContext(Form);
-  const { properties, required = [], patternProperties, propertyNames, minProperties } = schema;
-  const names = [...new Set([...Object.keys(properties ?? {}), ...required])];
-  const shown = names.filter((key) => own(value, key) || js.propertySchema(schema, key) !== false);
-  const extra = Object.keys(value).filter((key) => !names.includes(key));
-  const canAdd = patternProperties || (schema.additionalProperties ?? (propertyNames || !properties || minProperties > names.length));
-  const node = (key, more) => html`<${Node} key=${key} schema=${js.propertySchema(schema, key)} value=${own(value, key) ? value[key] : undefined}
-    path=${[...path, key]} errors=${errors.below.get(key)} depth=${depth + 1} name=${key} ...${more} />`;
-  const add = (key) => edit([...path, key], js.initialValue(js.propertySchema(schema, key), root));
+function ObjectFields({ node: { children, canAdd }, value, path, name }) {
   return html`
-    ${shown.map((key) => node(key, { isRequired: required.includes(key), isProperty: true }))}
-    ${extra.map((key) => node(key, { remove: () => edit([...path, key], OMIT) }))}
-    ${canAdd ? html`<${Adder} schema=${schema} value=${value} name=${name} add=${add} />` : !names.length && html`<p class="muted">Nothing to fill in.</p>`}
+    ${Object.keys(children).map((key) => html`<${Node} key=${key} node=${children[key]} value=${own(value, key) ? value[key] : undefined}
+      path=${[...path, key]} name=${key} />`)}
+    ${canAdd ? html`<${Adder} path=${path} name=${name} />` : !Object.keys(children).length && html`<p class="muted">Nothing to fill in.</p>`}
   `;
 }
 
-function Adder({ schema, value, name, add }) {
-  const { root } = useContext(Form);
+function Adder({ path, name }) {
+  const form = useContext(Form);
   const [key, setKey] = useState("");
   const [message, setMessage] = useState("");
   const id = useId();
-  const submit = () => {
-    const [error] = js.validate({ propertyNames: schema.propertyNames ?? true }, { [key]: true }, root);
-    const isTaken = own(value, key) || own(schema.properties, key);
-    const problem = isTaken ? "is there already" : js.propertySchema(schema, key) === false ? "is not an allowed name" : error?.message;
-    setMessage(problem ? `${JSON.stringify(key)} ${problem}` : "");
-    if (problem) return;
-    add(key);
-    setKey("");
+  const submit = async () => {
+    const refused = await form.edit("entry", path, { name: key });
+    setMessage(refused);
+    if (!refused) setKey("");
   };
   const onKeyDown = (event) => event.key === "Enter" && (event.preventDefault(), submit());
   return html`<div class="row">
@@ -149,184 +105,161 @@ function Adder({ schema, value, name, add }) {
   </div>`;
 }
 
-function ArrayItems({ schema, value, path, errors, depth, name }) {
-  const { edit, root } = useContext(Form);
-  const [shown, setShown] = useState(PAGE);
+function ArrayItems({ node, value, path, name }) {
+  const form = useContext(Form);
   const list = useRef(null);
-  const memory = useRef({ keys: [], last: 0, focus: null }).current;
-  // Items keep their keys when they move, so that half-typed text moves with them.
-  const keys = (memory.keys = value.map((_, i) => memory.keys[i] ?? ++memory.last));
+  // What to focus when it is drawn; a new item is drawn when the server has answered.
+  const wanted = useRef([]);
+  const { children, fixed = 0, state } = node;
+  const shown = state?.shown ?? PAGE;
   useLayoutEffect(() => {
-    memory.focus?.map((selector) => list.current.querySelector(selector)).find(Boolean)?.focus();
-    memory.focus = null;
+    const found = wanted.current.map((selector) => list.current.querySelector(selector)).find(Boolean);
+    found?.focus();
+    if (found) wanted.current = [];
   });
-  const update = (order, ...focus) => {
-    memory.focus = focus;
-    memory.keys = order.map((i) => keys[i]);
-    edit(path, order.map((i) => (i < value.length ? value[i] : js.initialValue(js.itemSchema(schema, i), root))));
+  const update = (order, ...labels) => {
+    wanted.current = labels.map((label) => `[aria-label="${CSS.escape(label)}"]`);
+    form.setNode(path, { ...node, children: order.map((i) => children[i]) });
+    form.set(path, order.map((i) => value[i]));
   };
+  const show = (count) => form.setNode(path, { ...node, state: { ...state, shown: count } });
   const all = [...value.keys()];
-  const { length: fixed } = js.tupleOf(schema);
-  const at = (i, rest) => `:scope > ol > li:nth-child(${i + 1}) ${rest}`;
-  const swap = (i, j) => own(value, j) && j >= fixed && update(all.map((k) => (k === i ? j : k === j ? i : k)), at(j, `> .sf-buttons > .${i > j ? "sf-up" : "sf-down"}`));
-  const remove = (i) => update(all.filter((k) => k !== i), at(Math.min(i, value.length - 2), "> .sf-buttons > .sf-remove"), ":scope > .sf-add");
   const add = () => {
-    setShown(Math.max(shown, value.length + 1));
-    update([...all, value.length], at(value.length, ":is(input, select, textarea)"), at(value.length, "button"));
+    const item = `:scope > ol > li:nth-child(${value.length + 1})`;
+    wanted.current = [`${item} :is(input, select, textarea)`, `${item} button`];
+    if (value.length >= shown) show(value.length + 1);
+    form.edit("item", path);
   };
-  const canAdd = js.itemSchema(schema, value.length) !== false && !(value.length >= schema.maxItems);
-  const move = (i, j, kind, text) => html`<${Button} kind=${kind} text=${text} of="Move ${name} ${i + 1} ${j < i ? "up" : "down"}" aria-disabled=${!own(value, j) || j < fixed} onClick=${() => swap(i, j)} />`;
+  const addLabel = `Add item to ${name}`;
+  const removeLabel = (i) => `Remove ${name} ${i + 1}`;
+  const remove = (i) => update(all.filter((k) => k !== i), removeLabel(Math.min(i, value.length - 2)), addLabel);
+  const move = (i, j, text, way) => {
+    const canMove = own(value, j) && j >= fixed;
+    const swap = () => canMove && update(all.map((k) => (k === i ? j : k === j ? i : k)), `Move ${name} ${j + 1} ${way}`);
+    return html`<${Button} text=${text} of="Move ${name} ${i + 1} ${way}" aria-disabled=${!canMove} onClick=${swap} />`;
+  };
   return html`<div ref=${list}>
     <ol class="sf-items">
-      ${value.slice(0, shown).map((item, i) => html`<li key=${keys[i]}>
+      ${value.slice(0, shown).map((item, i) => html`<li>
         <span class="muted" aria-hidden="true">${i + 1}</span>
-        <${Node} schema=${js.itemSchema(schema, i)} value=${item} path=${[...path, i]} errors=${errors.below.get(i)} depth=${depth + 1} name="${name} ${i + 1}" isBare />
+        <${Node} node=${children[i]} value=${item} path=${[...path, i]} name="${name} ${i + 1}" isBare />
         <span class="sf-buttons">
-          ${i >= fixed && value.length - fixed > 1 && [move(i, i - 1, "sf-up", "↑"), move(i, i + 1, "sf-down", "↓")]}
-          ${(i >= fixed || i === value.length - 1) && html`<${Button} kind="sf-remove" text="✕" of="Remove ${name} ${i + 1}" onClick=${() => remove(i)} />`}
+          ${i >= fixed && value.length - fixed > 1 && [move(i, i - 1, "↑", "up"), move(i, i + 1, "↓", "down")]}
+          ${(i >= fixed || i === value.length - 1) && html`<${Button} text="✕" of=${removeLabel(i)} onClick=${() => remove(i)} />`}
         </span>
       </li>`)}
     </ol>
-    ${value.length > shown && html`<${Button} text="Show more (${value.length - shown})" onClick=${() => setShown(shown + PAGE)} />`}
-    ${canAdd && html`<${Button} kind="sf-add" text="Add item" of="Add item to ${name}" onClick=${add} />`}
+    ${value.length > shown && html`<${Button} text="Show more (${value.length - shown})" onClick=${() => (show(shown + PAGE), form.check())} />`}
+    ${node.canAdd && html`<${Button} text="Add item" of=${addLabel} onClick=${add} />`}
   </div>`;
 }
 
-// Several values out of a short list are boxes to tick, unless order or repetition matters in the value.
-function ticksOf(schema, value, root) {
-  const options = schema.items && !js.tupleOf(schema).length && js.choicesOf(js.resolve(schema.items, root), root);
-  if (!options || options.length > 12 || schema.minItems > options.length) return null;
-  const places = value.map((entry) => options.findIndex((option) => js.isEqual(option.value, entry)));
-  return places.every((place, i) => place > (places[i - 1] ?? -1)) ? options : null;
-}
-
-function Ticks({ options, value, set }) {
-  const isOn = (option) => value.some((entry) => js.isEqual(entry, option.value));
-  const toggle = (option) => set(options.filter((other) => isOn(other) !== (other === option)).map((other) => other.value));
+function Ticks({ node: { ticks }, value, set }) {
+  const isOn = (option) => value.some((entry) => isEqual(entry, option.value));
+  const toggle = (option) => set(ticks.filter((other) => isOn(other) !== (other === option)).map((other) => other.value));
   return html`<div class="row">
-    ${options.map((option) => html`<label><input type="checkbox" checked=${isOn(option)} onChange=${() => toggle(option)} /> ${option.label}</label>`)}
+    ${ticks.map((option) => html`<label><input type="checkbox" checked=${isOn(option)} onChange=${() => toggle(option)} /> ${option.label}</label>`)}
   </div>`;
 }
 
 // --- One place of the value
 
-// Keep what another branch understands, such as the properties that both have.
-function carryOver(value, branch, root) {
-  const fits = (schema, part) => js.validate(schema, part, root).length === 0;
-  if (value !== undefined && fits(branch, value)) return value;
-  const start = js.initialValue(branch, root);
-  const { properties = {} } = js.resolve(branch, root);
-  const kept = Object.keys(properties).filter((key) => own(value, key) && fits(properties[key], value[key]));
-  return js.isType(start, "object") ? { ...start, ...Object.fromEntries(kept.map((key) => [key, value[key]])) } : start;
-}
-
-function Node({ schema: source, value, path, errors = NONE, depth, name, isRequired, isProperty, isBare, remove }) {
-  const { edit, root } = useContext(Form);
-  const [picked, setPicked] = useState([]);
+function Node({ node, value, path, name, isBare }) {
+  const form = useContext(Form);
   const [isTouched, setTouched] = useState(false);
   const id = useId();
-  const set = (next) => edit(path, next === undefined && isProperty ? OMIT : next);
-
-  // A union in a union gives a selector each; `schema` is what the choices lead to.
-  const outer = js.resolve(source, root, value);
-  const selectors = [];
-  let schema = outer;
-  while (js.kindOf(schema, root) === "union" && selectors.length < 8) {
-    const branches = js.branchesOf(schema, root);
-    const wanted = picked[selectors.length];
-    const index = wanted < branches.length ? wanted : js.findBranch(branches, value, root);
-    const branch = branches[index].schema;
-    // The errors of the chosen branch help more than those of the closest one.
-    const better = errors === NONE || value === undefined ? [] : js.validate(branch, value, root);
-    if (better.length) errors = treeOf(better);
-    selectors.push({ branches, index });
-    schema = js.resolve(branch, root, value);
-  }
+  // Wait for the description of what was just added.
+  if (!node) return html`<p class="muted">…</p>`;
+  const { kind, type, title = name || '""', about, example, isRequired, isListed, placeholder, ticks, variants = [], state } = node;
+  const set = (next) => form.set(path, next === undefined && isListed ? OMIT : next);
   const pick = (level, index) => {
-    setPicked([...selectors.slice(0, level).map((selector) => selector.index), index]);
-    set(carryOver(value, selectors[level].branches[index].schema, root));
+    const picked = [...variants.slice(0, level).map((union) => union.index), index];
+    form.setNode(path, { ...node, state: { ...state, picked } });
+    form.edit("pick", path, { level });
+  };
+  const leaveOut = () => {
+    form.setNode(path, { ...node, state: undefined });
+    set(undefined);
+  };
+  const remove = () => {
+    form.setNode(path, OMIT);
+    form.set(path, OMIT);
   };
 
-  const kind = js.kindOf(schema, root);
   const isContainer = kind === "object" || kind === "array";
-  const isGroup = isContainer && js.isType(value, kind);
-  const isFramed = isGroup || selectors.length > 0;
-  const title = outer.title || name || '""';
-  const about = [...new Set([outer.description, schema.description, js.describeLimits(schema)])].filter(Boolean).join("\n");
-  const example = [outer, schema].map((part) => part.examples?.[0] ?? part.example).find((entry) => entry !== undefined);
-  const initial = outer.default ?? schema.default ?? null;
-  const isWrong = errors.own.length > 0 && (value !== undefined || isTouched);
+  const isGroup = isContainer && typeOf(value) === kind;
+  const isFramed = isGroup || variants.length > 0;
+  const errors = value instanceof Draft ? [value.message] : form.problem ? [] : (node.errors ?? []);
+  const isWrong = errors.length > 0 && (value !== undefined || isTouched);
   const described = [about && `${id}d`, isWrong && `${id}e`].filter(Boolean).join(" ") || undefined;
   const attributes = {
     id,
-    placeholder: initial !== null ? `default: ${js.textOf(initial)}` : example !== undefined ? `e.g. ${js.textOf(example)}` : undefined,
+    placeholder,
     "aria-label": isBare || isFramed ? name : undefined,
     "aria-describedby": described,
     "aria-invalid": isWrong ? "true" : undefined,
     "aria-required": isRequired ? "true" : undefined,
   };
-
-  const ticks = isGroup && kind === "array" && ticksOf(schema, value, root);
-  const Body = ticks ? Ticks : !isGroup ? Control : kind === "object" ? ObjectFields : ArrayItems;
-  const start = () => set(js.initialValue(schema, root) ?? (kind === "array" ? [] : {}));
+  const Body = ticks && isGroup ? Ticks : !isGroup ? Control : kind === "object" ? ObjectFields : ArrayItems;
   const body = isContainer && value === undefined
-    ? html`<${Button} id=${id} text="Add" of="Add ${name}" aria-describedby=${described} onClick=${start} />`
-    : html`<${Body} ...${{ schema, kind, root, value, path, errors, depth, name, set, attributes }} options=${ticks} />`;
+    ? html`<${Button} id=${id} text="Add" of="Add ${name}" aria-describedby=${described} onClick=${() => form.edit("start", path)} />`
+    : isGroup && !node.children ? html`<p class="muted">…</p>`
+      : html`<${Body} ...${{ node, value, path, name, set, attributes }} />`;
   const action = (text, words, onClick) => html`<${Button} text=${text} of="${words} ${name}" onClick=${onClick} />`;
-  const head = html`${title !== name && html`<code>${name}</code> `}<span class="muted">${js.describeType(source, root)}${outer.deprecated && ", deprecated"}</span>
+  const head = html`${title !== name && html`<code>${name}</code> `}<span class="muted">${type}</span>
     ${isRequired && html` <span class="muted">required</span>`}`;
-  const isFieldset = isFramed && !isBare;
-  return html`<${isFieldset ? "fieldset" : "div"} class="sf-node ${isContainer ? "sf-wide" : ""}" role=${isFramed && isBare ? "group" : undefined}
-      aria-label=${isFramed && isBare ? name : undefined} aria-describedby=${isFieldset ? described : undefined}
+  return html`<div class="sf-node ${isContainer ? "sf-wide" : ""} ${isFramed && !isBare ? "sf-frame" : ""}" role=${isFramed ? "group" : undefined}
+      aria-label=${isFramed ? name || '""' : undefined} aria-describedby=${isFramed ? described : undefined}
       data-path=${pointer(path)} data-kind=${kind} onfocusout=${() => setTouched(true)}>
-    ${isFieldset ? html`<legend>${title} ${head}</legend>` : !isBare && html`<div class="sf-head"><label for=${id}>${title}</label> ${head}</div>`}
+    ${!isBare && html`<div class="sf-head"><label for=${isFramed ? undefined : id}>${title}</label> ${head}</div>`}
     <span class="sf-buttons">
-      ${value === undefined && kind === "string" && !js.validate(schema, "", root).length && action('Send ""', "Send an empty string:", () => set(""))}
+      ${value === undefined && node.canBeEmpty && action('Send ""', "Send an empty string:", () => set(""))}
       ${value === undefined && example !== undefined && action("Use example", "Use example:", () => set(example))}
-      ${value !== undefined && isProperty && !isRequired && action("Leave out", "Leave out", () => (setPicked([]), set(undefined)))}
-      ${remove && action("Remove", "Remove", remove)}
+      ${value !== undefined && isListed && !isRequired && action("Leave out", "Leave out", leaveOut)}
+      ${node.isExtra && action("Remove", "Remove", remove)}
     </span>
     ${about && html`<p class="muted about" id="${id}d">${about}</p>`}
-    ${selectors.map(({ branches, index }, level) => html`<select class="sf-variant" aria-label="Variant of ${name}" value=${String(index)} onChange=${({ target }) => pick(level, Number(target.value))}>
-      ${branches.map((branch, i) => html`<option value=${String(i)}>${branch.label}</option>`)}
+    ${variants.map(({ labels, index }, level) => html`<select class="sf-variant" aria-label="Variant of ${name}" value=${String(index)} onChange=${({ target }) => pick(level, Number(target.value))}>
+      ${labels.map((label, i) => html`<option value=${String(i)}>${label}</option>`)}
     </select>`)}
     ${body}
-    <p class="error-text" id="${id}e" role="status">${isWrong && errors.own.join("; ")}</p>
-  <//>`;
+    <p class="error-text" id="${id}e" role="status">${isWrong && errors.join("; ")}</p>
+  </div>`;
 }
 
-/**
- * The form. Send the value only if there are no errors, with JSON.stringify (see schema.js on large integers).
- *
- * `value` is what the form starts with, otherwise `initialValue(schema)`; it starts again if the schema changes.
- * `onChange(value, errors)` is called after the first drawing and after every change; errors are those of
- * `validate`.
- */
-export function SchemaForm({ schema, value, onChange, id = "form" }) {
-  const [, draw] = useState(0);
-  const [tab, setTab] = useState("form");
+/** Return the FormState of a schema; it starts again if the schema changes. */
+export function useForm(given) {
+  const [, draw] = useReducer((n) => n + 1, 0);
   // A caller may build the schema anew for every drawing; what was typed stays if it is the same.
-  const now = useMemo(() => ({ schema, value: value === undefined ? js.initialValue(schema) : value, key: ++lastId }), [JSON.stringify(schema)]);
-  const errors = js.validate(now.schema, now.value);
-  const report = () => onChange?.(now.value, js.validate(now.schema, now.value));
-  useLayoutEffect(report, [now]);
-  const update = (next) => {
-    now.value = next;
-    draw((n) => n + 1);
-    report();
-  };
+  const form = useMemo(() => new FormState({ ...given, onChange: draw, key: ++lastId }), [JSON.stringify(given.schema)]);
+  useLayoutEffect(() => {
+    form.check();
+    return () => (form.onChange = () => {});
+  }, [form]);
+  return form;
+}
+
+/** The form. Send its value only if it is checked and has no errors, with JSON.stringify (see json.js). */
+export function SchemaForm({ form, takesFocus, id = "form" }) {
+  const [tab, setTab] = useState("form");
+  const element = useRef(null);
+  const { node, problem, errors } = form;
+  form.isForm = tab === "form";
+  useLayoutEffect(() => {
+    if (takesFocus && node) element.current.querySelector("input, textarea, select")?.focus();
+  }, [!node]);
   // Broken JSON cannot be shown as fields.
-  const show = (name) => (now.value instanceof js.Draft && tab === "json") || setTab(name);
+  const show = (name) => (form.value instanceof Draft && tab === "json") || setTab(name);
   const attributes = { "aria-label": "Value as JSON", "aria-describedby": `${id}-problems`, "aria-invalid": errors.length ? "true" : undefined };
-  const context = { edit: (path, next) => update(change(now.value, path, next)), root: now.schema };
-  return html`<div class="sf" id=${id}>
+  return html`<div class="sf" id=${id} aria-busy=${!form.isChecked} ref=${element}>
     <${Tabs} label="Input as" tabs=${[["form", "Form"], ["json", "JSON"]]} selected=${tab} onSelect=${show} />
-    ${tab === "json" ? html`<${InputControl} key=${now.key} kind="json" schema=${{}} value=${now.value} set=${update} attributes=${attributes} name="value" />
+    ${problem && html`<p class="error-text" role="status">The value ${problem}</p>`}
+    ${tab === "json" ? html`<${InputControl} key=${form.key} kind="json" node=${{}} value=${form.value} set=${(next) => form.set([], next)} attributes=${attributes} name="value" />
         <ul class="sf-problems error-text" id="${id}-problems" role="status">
           ${errors.slice(0, 20).map(({ path, message }) => html`<li><code>${pointer(path)}</code> ${message}</li>`)}
         </ul>`
-      : html`<${Form.Provider} value=${context}>
-          <${Node} key=${now.key} schema=${now.schema} value=${now.value} path=${[]} errors=${errors.length ? treeOf(errors) : NONE} depth=${0} name="arguments" isBare />
+      : node && html`<${Form.Provider} value=${form}>
+          <${Node} key=${form.key} node=${node} value=${form.value} path=${[]} name="arguments" isBare />
         <//>`}
   </div>`;
 }

@@ -1,8 +1,9 @@
 /** Start, routes and layout. The address is #/SERVER/VIEW/ITEM. */
 import { html, render, useEffect, useState } from "../vendor/preact.js";
-import { loadConfig } from "./api.js";
+import { loadConfig, useCredentials } from "./api.js";
+import { attempt } from "./json.js";
 import { Session } from "./session.js";
-import { ErrorBox, Notices, Select, linkTo, useObservable } from "./ui.js";
+import { ErrorBox, Notices, Select, linkTo, settings, useObservable } from "./ui.js";
 import { Check } from "./views/check.js";
 import { Prompts } from "./views/prompts.js";
 import { Questions } from "./views/questions.js";
@@ -28,13 +29,7 @@ function sessionOf(config, name) {
   return sessions.get(name);
 }
 
-const readRoute = () => location.hash.slice(2).split("/").map((part) => {
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    return part;
-  }
-});
+const readRoute = () => location.hash.slice(2).split("/").map((part) => attempt(() => decodeURIComponent(part), part));
 
 function focusSearch(event) {
   const field = document.querySelector("input[type=search]");
@@ -61,6 +56,7 @@ function App() {
   const { servers } = config;
   const [name, view = "tools", item = ""] = route[0] || servers.length !== 1 ? route : [servers[0].name];
   const session = sessionOf(config, name);
+  if (session) useCredentials(session.authHeaders);
   return html`${session ? html`<${Page} key=${name} config=${config} session=${session} view=${VIEWS[view] ? view : "tools"} item=${item} />`
     : html`<${Bar} config=${config} /><main tabindex="-1" id="main">${name && html`<${ErrorBox} title="There is no server ${name}" />`}
       <${Start} servers=${servers} sessionOf=${(each) => sessionOf(config, each)} /></main>`}
@@ -86,22 +82,12 @@ function ThemeSwitch() {
   const choose = (next) => {
     setTheme(next);
     document.documentElement.dataset.theme = next;
-    try {
-      localStorage.setItem("dovetail:theme", next);
-    } catch {
-      // It holds until the next reload.
-    }
+    settings.set("theme", next);
   };
   return html`<${Select} isBare label="Theme" value=${theme} onChange=${choose} options=${[["", "System"], ["light", "Light"], ["dark", "Dark"]]} />`;
 }
 
-function readTheme() {
-  try {
-    return localStorage.getItem("dovetail:theme") ?? "";
-  } catch {
-    return "";
-  }
-}
+const readTheme = () => settings.get("theme") ?? "";
 
 function Page({ config, session, view, item }) {
   useObservable(session);

@@ -2,8 +2,9 @@
  * An MCP client over Streamable HTTP for both eras. It knows nothing of the page: questions, changes and
  * messages go to callbacks.
  */
+import { tryJson } from "./json.js";
 import { readEvents } from "./sse.js";
-import { capabilitiesAt, envelope, hasTasks, headersOfTool, mirrorHeaders, serverInfoOf, traitsOf } from "./wire.js";
+import { hasTasks, mirrorHeaders, serverInfoOf } from "./wire.js";
 
 const LATEST_LEGACY = "2025-11-25";
 const CONNECT_MS = 15_000;
@@ -30,14 +31,6 @@ export const sleep = (ms, signal) => new Promise((resolve, reject) => {
 const backOff = (ms, round, signal) => sleep(Math.min(ms * 2 ** round, 30_000), signal);
 const rpcError = ({ code, message, data }) => new McpError("rpc", String(message), { code, data });
 
-function parse(text) {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
 /** A task with the same names in both eras. */
 export const readTask = ({ error, ...task }) => ({
   ...task, id: task.taskId, ttl: task.ttlMs ?? task.ttl, poll: task.pollIntervalMs ?? task.pollInterval ?? 1000,
@@ -55,17 +48,17 @@ export class McpClient {
   #listening = new AbortController();
   #progress = new Map();
   #asked = new Map();
-  #toolHeaders = new Map();
+  toolHeaders = new Map();
   #nextId = 1;
   #session = null;
   #restarting = null;
 
   constructor(options) {
-    Object.assign(this, options, { wanted: options.revision, clientInfo: { name: "dovetail-console", version: options.version } });
+    Object.assign(this, options, { wanted: options.revision });
   }
 
   get traits() {
-    return traitsOf(this.revision);
+    return this.allTraits[this.revision] ?? {};
   }
 
   async connect(newest) {
@@ -90,11 +83,10 @@ export class McpClient {
 
   async #initialize() {
     this.#session = null;
-    const { revision: protocolVersion, clientInfo } = this;
-    const params = { protocolVersion, capabilities: capabilitiesAt(protocolVersion), clientInfo };
-    const found = await this.#exchange("initialize", params, { timeout: CONNECT_MS });
-    if (this.wanted !== "auto" && found.protocolVersion !== protocolVersion)
-      throw new McpError("protocol", `The server does not support ${protocolVersion}; it offers ${found.protocolVersion}`);
+    const { revision } = this;
+    const found = await this.#exchange("initialize", this.traits.hello, { timeout: CONNECT_MS });
+    if (this.wanted !== "auto" && found.protocolVersion !== revision)
+      throw new McpError("protocol", `The server does not support ${revision}; it offers ${found.protocolVersion}`);
     Object.assign(this, { capabilities: {}, ...found, revision: found.protocolVersion });
     await this.#post({ method: "notifications/initialized" });
     if (this.capabilities.logging) await this.#exchange("logging/setLevel", { level: "debug" }).catch(ignore);
@@ -141,15 +133,10 @@ export class McpClient {
       cursor = result.nextCursor;
     }
     if (key !== "tools" || !this.traits.modern) return items;
-    this.#toolHeaders.clear();
-    this.excluded = [];
-    return items.filter(({ name, inputSchema = {} }) => {
-      try {
-        return this.#toolHeaders.set(name, headersOfTool(inputSchema));
-      } catch ({ message }) {
-        return void this.excluded.push({ name, message });
-      }
-    });
+    const marked = items.filter(({ inputSchema = {} }) => JSON.stringify(inputSchema).includes('"x-mcp-header"'));
+    const { headers, excluded } = marked.length ? await this.readHeaders(marked) : { headers: {}, excluded: [] };
+    Object.assign(this, { toolHeaders: new Map(Object.entries(headers)), excluded });
+    return items.filter(({ name }) => !excluded.some((tool) => tool.name === name));
   }
 
   taskSupport(tool) {
@@ -168,20 +155,20 @@ export class McpClient {
   getTask = async (taskId) => readTask(await this.request("tasks/get", { taskId }, { tasks: true }));
 
   /** A request as it is sent, for people. */
-  describe = (method, params) => ({ url: this.#url, body: this.#message(1, method, params, {}), headers: this.#headers(method, params) });
+  describe = (method, params) => ({ revision: this.revision, url: this.#url, body: this.#message(1, method, params, {}), headers: this.#headers(method, params) });
 
   get #url() {
     return new URL(this.endpoint, location.href).href;
   }
 
   #message(id, method, params, { tasks, onProgress }) {
-    const meta = { ...(this.traits.modern && envelope(this.revision, this.clientInfo, tasks)), ...(onProgress && { progressToken: id }) };
+    const meta = { ...this.traits[tasks ? "taskMeta" : "meta"], ...(onProgress && { progressToken: id }) };
     return { jsonrpc: "2.0", id, method, params: Object.keys(meta).length ? { ...params, _meta: meta } : params };
   }
 
   #headers(method, params = {}) {
     const own = { ...this.headers(), Accept: `${method ? "application/json, " : ""}text/event-stream`, ...(method && { "Content-Type": "application/json" }) };
-    if (this.traits.modern) return { ...own, ...mirrorHeaders(this.revision, method, params, this.#toolHeaders) };
+    if (this.traits.modern) return { ...own, ...mirrorHeaders(this.revision, method, params, this.toolHeaders) };
     if (this.#session && this.traits.elicitation) own["MCP-Protocol-Version"] = this.revision;
     if (this.#session?.id) own["Mcp-Session-Id"] = this.#session.id;
     return own;
@@ -244,7 +231,7 @@ export class McpClient {
 
   *#parse(text, response, request) {
     // Revision 2025-03-26 has batches.
-    for (const message of [parse(text) ?? {}].flat()) {
+    for (const message of [tryJson(text) ?? {}].flat()) {
       const isAnswer = message.method === undefined;
       this.#record("in", response, text, isAnswer ? { ...message, method: request?.method } : message, isAnswer);
       if (isAnswer && !message.error && message.result === undefined)
@@ -256,7 +243,7 @@ export class McpClient {
   async #fail(response, method) {
     const { status } = response;
     const text = await response.text();
-    const error = parse(text)?.error;
+    const error = tryJson(text)?.error;
     this.#record("in", response, text, error ? { method, error } : {});
     if (status === 404 && this.#session?.id && method !== "initialize") throw new McpError("session", "The session has expired");
     const isDenial = status === 401 || status === 403;

@@ -1,18 +1,12 @@
 /** Results drawn by kind: text, Markdown, JSON, pictures, sound, resources, tables, errors. */
 import { html, useState } from "../vendor/preact.js";
+import { isObject, tryJson } from "./json.js";
 import { Markdown, isMarkdown } from "./markdown.js";
-import { ErrorBox, Json, LongText, Tabs, download, linkTo, sizeText } from "./ui.js";
+import { ErrorBox, Json, LongText, Tabs, linkTo, sizeText } from "./ui.js";
 
-const isObject = (value) => value !== null && typeof value === "object";
 const isTable = (value) => Array.isArray(value) && value.length > 0 && value.every((row) => isObject(row) && !Array.isArray(row));
 
-function parseJson(text) {
-  try {
-    return /^\s*[[{]/.test(text) && text.length < 5e6 ? JSON.parse(text) : undefined;
-  } catch {
-    return undefined;
-  }
-}
+const parseJson = (text) => (/^\s*[[{]/.test(text) && text.length < 5e6 ? tryJson(text) : undefined);
 
 function Text({ text }) {
   const json = parseJson(text);
@@ -26,9 +20,8 @@ function Text({ text }) {
 function Media({ data, mimeType = "" }) {
   const [type] = /^(image|audio)(?=\/[\w.+-]+$)/.exec(mimeType) ?? [];
   const url = `data:${mimeType};base64,${data}`;
-  const save = () => download("file", Uint8Array.from(atob(data), (character) => character.charCodeAt(0)));
   return html`${type === "image" && html`<img src=${url} alt="Picture in the result" />`}${type === "audio" && html`<audio controls src=${url}></audio>`}
-    <p class="row muted">${mimeType} ${sizeText(Math.floor(String(data).length * 0.75))}<button onClick=${save}>Download</button></p>`;
+    <p class="row muted">${mimeType} ${sizeText(Math.floor(String(data).length * 0.75))}<a class="button" href=${url} download="file">Download</a></p>`;
 }
 
 /** The contents of a resource. */

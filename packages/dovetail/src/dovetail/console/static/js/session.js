@@ -1,5 +1,5 @@
 /** The state of the page for one server: connection, lists, calls, tasks, traffic. It never touches the document. */
-import { loadConfig } from "./api.js";
+import { ask, loadConfig } from "./api.js";
 import { McpClient, McpError, readTask, sleep } from "./mcp.js";
 import { Observable, memory, notices } from "./ui.js";
 
@@ -52,7 +52,7 @@ export class Session extends Observable {
 
   makeClient(revision, more) {
     return new McpClient({ endpoint: this.server.endpoints?.[revision] ?? this.server.endpoint, revision,
-      version: this.config.version, headers: this.authHeaders, onFrame: (frame) => this.#addFrame(frame),
+      allTraits: this.config.traits, readHeaders: (tools) => ask("headers", { tools }), headers: this.authHeaders, onFrame: (frame) => this.#addFrame(frame),
       onQuestion: (question, signal) => this.#ask(question, signal), ...more });
   }
 
@@ -268,8 +268,8 @@ export class Session extends Observable {
     try {
       await this.client.request("tasks/cancel", { taskId }, { tasks: true });
       Object.assign(this.tasks.get(taskId) ?? {}, await this.client.getTask(taskId));
-    } catch ({ message }) {
-      notices.add(`The task was not cancelled: ${message}`, "error");
+    } catch (error) {
+      notices.failed("The task was not cancelled")(error);
     }
     this.changed();
   }

@@ -1,5 +1,6 @@
 /** Small parts that every view uses. */
 import { html, useEffect, useMemo, useReducer, useRef, useState } from "../vendor/preact.js";
+import { attempt } from "./json.js";
 
 /** Something that views can watch; several changes are one redraw. */
 export class Observable {
@@ -27,23 +28,17 @@ export function useObservable(observable) {
   return observable;
 }
 
-/** Values that last as long as the tab. The browser may forbid the storage or fill it up. */
-export const memory = {
-  get(key) {
-    try {
-      return JSON.parse(sessionStorage.getItem(`dovetail:${key}`));
-    } catch {
-      return null;
-    }
-  },
-  set(key, value) {
-    try {
-      sessionStorage.setItem(`dovetail:${key}`, JSON.stringify(value));
-    } catch {
-      // It is kept until the next reload only.
-    }
-  },
-};
+// The browser may forbid a storage or fill it up; then values are kept until the next reload only.
+const keepIn = (storage) => ({
+  get: (key) => attempt(() => JSON.parse(window[storage].getItem(`dovetail:${key}`)), null),
+  set: (key, value) => attempt(() => window[storage].setItem(`dovetail:${key}`, JSON.stringify(value))),
+});
+
+/** Values that last as long as the tab. */
+export const memory = keepIn("sessionStorage");
+
+/** Values that last. */
+export const settings = keepIn("localStorage");
 
 /** Messages for the user, shown in a corner and read out by screen readers. */
 export const notices = Object.assign(new Observable(), {
@@ -54,6 +49,7 @@ export const notices = Object.assign(new Observable(), {
     setTimeout(notices.remove, kind === "error" ? 15_000 : 6000, notice);
     notices.changed();
   },
+  failed: (what) => ({ message }) => notices.add(`${what}: ${message}`, "error"),
   remove(notice) {
     notices.list = notices.list.filter((other) => other !== notice);
     notices.changed();

@@ -6,12 +6,12 @@ import { ErrorBox, Observable, Search, Select, Tick, download, hasWords, memory,
 const ORDER = ["fail", "warn", "info", "pass"];
 
 class CheckRun extends Observable {
-  async start({ name, authHeaders }, body) {
+  async start({ name }, body) {
     const controller = new AbortController();
     Object.assign(this, { controller, before: memory.get(`verdicts:${name}`), progress: {}, verdicts: new Map(), report: null, error: null });
     this.changed();
     try {
-      for await (const { event, data } of stream("check", { body, headers: authHeaders(), signal: controller.signal })) {
+      for await (const { event, data } of stream("check", { body, signal: controller.signal })) {
         if (event === "verdict") this.verdicts.set(data.id, data.verdict);
         else this[event] = event === "error" ? data.message : data;
         if (event === "report") memory.set(`verdicts:${name}`, Object.fromEntries(data.rows.map((row) => [row.id, row.verdict])));

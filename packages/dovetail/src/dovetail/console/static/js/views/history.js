@@ -1,7 +1,6 @@
 /** The calls of this tab: result, run again, copy, save as test, compare. */
 import { html, useState } from "../../vendor/preact.js";
 import { post } from "../api.js";
-import { asCommand, asCurl, asPython } from "../copy.js";
 import { Failure, Result } from "../results.js";
 import { clockText, copy, download, linkTo, msText, notices } from "../ui.js";
 import { Logs } from "./start.js";
@@ -12,10 +11,12 @@ const State = ({ status }) => html`<span class="badge ${status}">${STATES[status
 /** What can be done with a call, besides looking at it. */
 export function CallActions({ session, entry }) {
   const { tool, args, revision, result } = entry;
-  const saveTest = () => post("test", { server: session.name, tool, arguments: args, revision, result }, session.authHeaders())
-    .then((file) => download(`test_${tool.replace(/\W/g, "_")}.py`, file), ({ message }) => notices.add(`No test was made: ${message}`, "error"));
-  return html`<p class="row">${[["dovetail call", asCommand], ["Python", asPython], ["curl", asCurl]].map(([name, write]) =>
-      html`<button onClick=${() => copy(write(session, entry), `Copied as ${name}`)}>Copy as ${name}</button>`)}
+  const send = (path, more) => post(path, { server: session.name, tool, arguments: args, revision, ...more });
+  const saveTest = () => send("test", { result })
+    .then((file) => download(`test_${tool.replace(/\W/g, "_")}.py`, file), notices.failed("No test was made"));
+  const copyAs = (name) => send("copy", { as: name, request: session.client.describe("tools/call", { name: tool, arguments: args }) })
+    .then((file) => file.text()).then((text) => copy(text, `Copied as ${name}`)).catch(notices.failed("Not copied"));
+  return html`<p class="row">${["dovetail call", "Python", "curl"].map((name) => html`<button onClick=${() => copyAs(name)}>Copy as ${name}</button>`)}
     <button onClick=${saveTest} disabled=${!result}>Save as test</button>
     <a class="button" href=${linkTo(session.name, "revisions", entry.id)}>All revisions</a></p>`;
 }

@@ -1,7 +1,6 @@
 /** What a server asks while it works (elicitation, sampling, roots), answered by hand. */
 import { html, useState } from "../../vendor/preact.js";
-import { SchemaForm } from "../form.js";
-import { initialValue, validate } from "../schema.js";
+import { SchemaForm, useForm } from "../form.js";
 import { questions } from "../session.js";
 import { Dialog, Field, Tick, useObservable } from "../ui.js";
 import { Messages } from "./prompts.js";
@@ -26,19 +25,19 @@ const Ask = ({ question, what, onSend, send = "Send", onClose, last = "Cancel", 
     <button type="button" onClick=${onClose}>${last}</button></p></form><//>`;
 
 function Elicitation({ question }) {
-  const schema = question.params.requestedSchema ?? {};
   // The specification wants fields to start with their defaults.
-  const [value, setValue] = useState(() => ({ ...initialValue(schema, schema), ...Object.fromEntries(Object.entries(schema.properties ?? {})
-    .filter(([, field]) => field.default !== undefined).map(([name, field]) => [name, field.default])) }));
-  const [errors, setErrors] = useState([]);
-  const send = () => {
-    const found = errors.length ? [] : validate(schema, value, schema);
-    setErrors(found);
-    if (!found.length) question.answer({ action: "accept", content: value });
+  const form = useForm({ schema: question.params.requestedSchema ?? {}, defaults: true });
+  // What was refused is sent if the user insists.
+  const [refused, setRefused] = useState({});
+  const isRefused = "value" in refused && refused.value === form.value;
+  const send = async () => {
+    await form.check();
+    if (form.errors.length && !isRefused) setRefused({ value: form.value });
+    else question.answer({ action: "accept", content: form.value });
   };
   return html`<${Ask} question=${question} what="asks" onSend=${send} onClose=${() => question.answer({ action: "cancel" })}>
-    <${SchemaForm} schema=${schema} value=${value} id="answer" onChange=${(next) => (setValue(next), setErrors([]))} />
-    ${errors.length > 0 && html`<p class="error-text" role="alert">Not valid: ${errors.map(({ path, message }) => `${path.join(".")} ${message}`).join("; ")}.
+    <${SchemaForm} form=${form} id="answer" takesFocus />
+    ${isRefused && html`<p class="error-text" role="alert">Not valid: ${form.errors.map(({ path, message }) => `${path.join(".")} ${message}`).join("; ")}.
       Send again to send it anyway.</p>`}<//>`;
 }
 

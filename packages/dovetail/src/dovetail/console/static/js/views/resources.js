@@ -1,19 +1,9 @@
 /** Resources and templates: read, complete, subscribe. */
 import { html, useEffect, useMemo, useState } from "../../vendor/preact.js";
+import { ask } from "../api.js";
 import { Failure, Resource } from "../results.js";
 import { Panes, clockText, notices } from "../ui.js";
 import { CompletedInput, useRequest } from "./completion.js";
-
-const EXPRESSION = /\{([+#./;?&]?)([^}]+)\}/g;
-const namesIn = (list) => list.split(",").map((name) => name.replace(/\*|:\d+$/, ""));
-
-function expand(template, values) {
-  return template.replace(EXPRESSION, (all, operator, list) => {
-    const encode = /[+#]/.test(operator) ? encodeURI : encodeURIComponent;
-    const parts = namesIn(list).filter((name) => values[name]).map((name) => (/[;?&]/.test(operator) ? `${name}=` : "") + encode(values[name]));
-    return parts.length ? operator.replace("+", "") + parts.join(operator === "?" ? "&" : operator.replace(/[+#]/, "") || ",") : "";
-  });
-}
 
 /** The view of all resources, or of one. */
 export function Resources({ session, item }) {
@@ -31,13 +21,19 @@ export function Resources({ session, item }) {
 
 function Template({ session, template }) {
   const [values, setValues] = useState({});
-  const [uri, setUri] = useState(null);
-  const names = new Set([...template.matchAll(EXPRESSION)].flatMap(([, , list]) => namesIn(list)));
-  return html`<form onSubmit=${(event) => (event.preventDefault(), setUri(expand(template, values)))}>
-      ${[...names].map((name) => html`<${CompletedInput} key=${name} session=${session} reference=${{ type: "ref/resource", uri: template }}
+  const [{ names = [], uri }, setFilled] = useState({});
+  const [read, setRead] = useState(null);
+  const expand = (use) => ask("uri", { template, values }).then(use, notices.failed("The template cannot be filled in"));
+  useEffect(() => {
+    let isOld = false;
+    expand((filled) => isOld || setFilled(filled));
+    return () => (isOld = true);
+  }, [values]);
+  return html`<form onSubmit=${(event) => (event.preventDefault(), expand((filled) => setRead(filled.uri)))}>
+      ${names.map((name) => html`<${CompletedInput} key=${name} session=${session} reference=${{ type: "ref/resource", uri: template }}
         argument=${{ name }} values=${values} onChange=${(text) => setValues({ ...values, [name]: text })} />`)}
-      <p class="muted">URI: <code>${expand(template, values)}</code></p><button class="primary">Read</button></form>
-    ${uri && html`<${Reader} key=${uri} session=${session} uri=${uri} />`}`;
+      <p class="muted">URI: <code>${uri}</code></p><button class="primary">Read</button></form>
+    ${read && html`<${Reader} key=${read} session=${session} uri=${read} />`}`;
 }
 
 function Reader({ session, uri }) {

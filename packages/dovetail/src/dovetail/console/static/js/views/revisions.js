@@ -1,10 +1,9 @@
 /** The same call at all revisions, side by side. */
 import { html, useState } from "../../vendor/preact.js";
+import { isObject } from "../json.js";
 import { Failure, Result } from "../results.js";
 import { Select, linkTo, msText } from "../ui.js";
 import { mayRun } from "./tools.js";
-
-const isObject = (value) => value !== null && typeof value === "object";
 
 function differences(one, other, path = "") {
   if (JSON.stringify(one) === JSON.stringify(other)) return [];

@@ -2,7 +2,7 @@
 import { html } from "../../vendor/preact.js";
 import { Markdown } from "../markdown.js";
 import { Data } from "../results.js";
-import { clockText, copy, linkTo, useObservable } from "../ui.js";
+import { LongText, clockText, copy, linkTo, useObservable } from "../ui.js";
 
 /** All servers: state, tools, and what to paste into which client. */
 export const Start = ({ servers, sessionOf }) => html`<div class="page"><h1>Servers</h1>
@@ -17,7 +17,7 @@ function Card({ session }) {
 
 const Snippets = ({ server }) => html`<details><summary>Use it in a client</summary>${server.clients.map(({ name, text }) => html`
   <p class="row"><strong>${name}</strong><button onClick=${() => copy(text)} aria-label="Copy for ${name}">Copy</button></p>
-  <pre tabindex="0" role="region" aria-label="Settings for ${name}">${text}</pre>`)}</details>`;
+  <${LongText} text=${text} label="Settings for ${name}" />`)}</details>`;
 
 /** What a server says about itself. */
 export function Overview({ session: { client, server, logs } }) {

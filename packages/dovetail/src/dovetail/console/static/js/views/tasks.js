@@ -23,8 +23,8 @@ function Find({ session }) {
     try {
       session.follow(await session.client.getTask(id.trim())).catch(() => {});
       location.hash = linkTo(session.name, "tasks", id.trim());
-    } catch ({ message }) {
-      notices.add(`The task was not found: ${message}`, "error");
+    } catch (error) {
+      notices.failed("The task was not found")(error);
     }
   };
   return html`<form onSubmit=${find}><${Field} id="task-id" label="Task id" value=${id} required onInput=${setId} /><button>Find</button></form>`;

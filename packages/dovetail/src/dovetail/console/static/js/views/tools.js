@@ -1,8 +1,8 @@
 /** Tools: the list, the schema for people, the form, and calls. */
-import { html, useEffect, useMemo, useState } from "../../vendor/preact.js";
-import { SchemaForm } from "../form.js";
+import { html, useEffect, useMemo, useRef, useState } from "../../vendor/preact.js";
+import { ask } from "../api.js";
+import { SchemaForm, useForm } from "../form.js";
 import { Markdown } from "../markdown.js";
-import { describeType, initialValue, resolve, validate } from "../schema.js";
 import { Dialog, ErrorBox, Json, Observable, Panes, Tick, linkTo, memory, useObservable } from "../ui.js";
 import { CallActions, CallView, History } from "./history.js";
 
@@ -38,25 +38,25 @@ export function Confirm() {
     <p class="row"><button class="primary" data-focus onClick=${() => finish(true)}>Run</button><button onClick=${() => finish(false)}>Do not run</button></p><//>`;
 }
 
-const LIMITS = ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength", "pattern", "format",
-  "minItems", "maxItems", "uniqueItems", "default", "const", "enum"];
-
-function Schema({ schema, root }) {
-  const found = resolve(schema, root) ?? {};
-  const parts = [...Object.entries(found.properties ?? {}), ...(found.items ? [["each item", found.items]] : []),
-    ...(found.anyOf ?? found.oneOf ?? found.allOf ?? []).map((part, n) => [`option ${n + 1}`, part])];
-  return parts.length ? html`<ul class="schema">${parts.map(([name, part]) => html`<${Part} name=${name} schema=${part} root=${root}
-    isRequired=${found.required?.includes?.(name)} />`)}</ul>` : html`<p class="muted">No parameters.</p>`;
+// One level of a schema for people; `path` has the numbers of the parts that were opened.
+function Schema({ schema, path = [] }) {
+  const [{ parts, message = "Loading…" }, setAnswer] = useState({});
+  useEffect(() => void ask("outline", { schema, path }).then(setAnswer, setAnswer), [schema]);
+  if (!parts?.length) return html`<p class="muted">${parts ? "No parameters." : message}</p>`;
+  return html`<ul class="schema">${parts.map((part, i) => html`<${Part} part=${part} schema=${schema} path=${[...path, i]} />`)}</ul>`;
 }
 
-function Part({ name, schema, root, isRequired }) {
+function Part({ part: { name, type, isRequired, description, limits, hasParts }, ...at }) {
   const [open, setOpen] = useState(false);
-  const found = (schema instanceof Object && resolve(schema, root)) || {};
-  const isDeep = found.properties || found.items || found.anyOf || found.oneOf || found.allOf;
-  return html`<li><code>${name}</code> <span class="muted">${describeType(schema, root)}${isRequired && ", required"}</span> ${found.description}
-    <div class="muted">${LIMITS.filter((key) => found[key] !== undefined).map((key) => html`${key} <code>${JSON.stringify(found[key])}</code> `)}</div>
-    ${isDeep && html`<button class="quiet" aria-expanded=${open} onClick=${() => setOpen(!open)}>${open ? "Hide" : "Show"} the parts of ${name}</button>`}
-    ${isDeep && open && html`<${Schema} schema=${schema} root=${root} />`}</li>`;
+  return html`<li><code>${name}</code> <span class="muted">${type}${isRequired && ", required"}</span> ${description}
+    <div class="muted">${limits.map(([key, text]) => html`${key} <code>${text}</code> `)}</div>
+    ${hasParts && html`<button class="quiet" aria-expanded=${open} onClick=${() => setOpen(!open)}>${open ? "Hide" : "Show"} the parts of ${name}</button>`}
+    ${hasParts && open && html`<${Schema} ...${at} />`}</li>`;
+}
+
+function SchemaDetails({ title, ...rest }) {
+  const [open, setOpen] = useState(false);
+  return html`<details onToggle=${({ target }) => setOpen(target.open)}><summary>${title}</summary>${open && html`<${Schema} ...${rest} />`}</details>`;
 }
 
 /** The view of all tools, or of one. */
@@ -87,25 +87,29 @@ function Tool({ session, tool, onAgain }) {
   const { client, values, history, state } = session;
   const { name, inputSchema: schema = {}, outputSchema, description, annotations = {} } = tool;
   // The value survives a change of view and a restart of the server.
-  const [value, setValue] = useState(() => values.get(name) ?? initialValue(schema, schema));
-  const [errors, setErrors] = useState([]);
+  const form = useForm({ schema, value: values.get(name) });
+  const [isRefused, setRefused] = useState(false);
+  const errors = isRefused ? form.errors : [];
   const [wantsTask, setTask] = useState(client.traits.modern);
   const support = client.taskSupport(tool);
   const asTask = support === "required" || (support === "optional" && wantsTask);
   const entry = history.find((each) => each.tool === name && (each.result || each.error || each.status === "running"));
   // Not `disabled`, which would take the focus away.
   const canRun = entry?.status !== "running" && state === "ready";
-  useEffect(() => void values.set(name, value), [value]);
-  const change = (next, found) => {
-    setValue(next);
-    // Errors are listed when the user runs the tool, and then until they are gone.
-    if (errors.length) setErrors(found);
-  };
+  useEffect(() => void values.set(name, form.value), [form.value]);
+  // Errors are listed when the user runs the tool, and then until they are gone.
+  useEffect(() => form.errors.length || setRefused(false), [form.errors]);
+  const isWaiting = useRef(false);
   const run = async (event, isForced) => {
     event.preventDefault();
-    const found = isForced === true ? [] : validate(schema, value, schema);
-    setErrors(found);
-    if (!canRun || found.length || !(await mayRun(session, name))) return;
+    if (isWaiting.current) return;
+    isWaiting.current = true;
+    await form.check();
+    isWaiting.current = false;
+    const isWrong = isForced !== true && form.errors.length > 0;
+    setRefused(isWrong);
+    const { value } = form;
+    if (!canRun || isWrong || !(await mayRun(session, name))) return;
     // Below a long form the result would not be seen.
     const show = () => setTimeout(() => document.querySelector(".call")?.scrollIntoView({ block: "nearest" }), 50);
     session.run(name, value, { asTask }).then(show);
@@ -115,7 +119,7 @@ function Tool({ session, tool, onAgain }) {
   return html`<article data-tool=${name}><h2>${titleOf(tool)}</h2>
     <p>${titleOf(tool) !== name && html`<code>${name}</code> `}${hints.map((hint) => html`<span class="badge">${hint.replace("Hint", "")}</span> `)}</p>
     ${description && html`<${Markdown} text=${String(description)} />`}<${AppFrame} tool=${tool} />
-    <form class="call-form" onSubmit=${run} noValidate><${SchemaForm} schema=${schema} value=${value} onChange=${change} id="args" />
+    <form class="call-form" onSubmit=${run} noValidate><${SchemaForm} form=${form} id="args" />
       ${support !== "forbidden" && html`<${Tick} label="Run as a task${client.traits.modern ? " if the server wants" : ""}" checked=${asTask}
         disabled=${support === "required"} onChange=${setTask} />`}
       ${errors.length > 0 && html`<${ErrorBox} title="The arguments do not match the schema">
@@ -124,7 +128,7 @@ function Tool({ session, tool, onAgain }) {
       <p><button class="primary" aria-disabled=${!canRun}>Run</button></p></form>
     ${entry && html`<${CallView} session=${session} entry=${entry} />${entry.status !== "running" && html`<${CallActions} session=${session} entry=${entry} />`}`}
     <${History} session=${session} tool=${name} onAgain=${onAgain} />
-    <details><summary>Input schema</summary><${Schema} schema=${schema} root=${schema} /></details>
-    ${outputSchema && html`<details><summary>Output schema</summary><${Schema} schema=${outputSchema} root=${outputSchema} /></details>`}
+    <${SchemaDetails} title="Input schema" schema=${schema} />
+    ${outputSchema && html`<${SchemaDetails} title="Output schema" schema=${outputSchema} />`}
     <details><summary>Definition</summary><${Json} value=${tool} label="Definition" /></details></article>`;
 }

@@ -11,7 +11,7 @@ function useWatched(session, isOn) {
     const controller = new AbortController();
     (async () => {
       frames.current = [];
-      for await (const { data } of stream("traffic", { headers: session.authHeaders(), signal: controller.signal })) {
+      for await (const { data } of stream("traffic", { signal: controller.signal })) {
         frames.current = [...frames.current.slice(-2000), data];
         setState({});
       }
@@ -32,8 +32,8 @@ export function Traffic({ session, config: { watch } }) {
   const frames = paused ?? (source === "all" ? watched.current : session.frames);
   const found = frames.filter((frame) => (!direction || frame.direction === direction)
     && hasWords(`${frame.method} ${frame.kind} ${frame.id} ${frame.principal} ${frame.http?.method} ${frame.text}`, query));
-  const save = () => post("evidence", { frames: found, revision: session.client.revision }, session.authHeaders())
-    .then((file) => download("evidence.zip", file), ({ message }) => notices.add(`Not exported: ${message}`, "error"));
+  const save = () => post("evidence", { frames: found, revision: session.client.revision })
+    .then((file) => download("evidence.zip", file), notices.failed("Not exported"));
   const clear = () => {
     Object.assign(session, { frames: [], frameText: 0 });
     watched.current = [];
