@@ -18,7 +18,6 @@ from dovetail.console.save_test import serve_test
 from dovetail.console.tool_headers import serve_headers
 from dovetail.console.uri_forms import serve_uri
 from dovetail.transports.asgi.messages import (
-    JSON,
     BodyTooLargeError,
     BodyTooSlowError,
     ClientGoneError,
@@ -78,7 +77,8 @@ class Api:
         body = await _read_json(request) if method == "POST" else {}
         if body is None:
             return None
-        return await handle(ApiRequest(request, body, self._site))
+        response = await handle(ApiRequest(request, body, self._site))
+        return response and response._replace(headers=[*response.headers, _NO_STORE])
 
     def finish_sign_in(self, request: HttpRequest) -> HttpResponse:
         """Serve the page that the authorization server redirects to."""
@@ -120,8 +120,7 @@ class Api:
         await self.streams.serve(given.request, work)
 
     async def _config(self, given: ApiRequest) -> HttpResponse:
-        body = codec.encode(describe_site(self._site, given.request))
-        return HttpResponse(200, body, [*JSON, _NO_STORE])
+        return HttpResponse(200, codec.encode(describe_site(self._site, given.request)))
 
 
 # The page needs these before it has credentials.

@@ -53,7 +53,7 @@ class CheckRunner:
     async def serve(self, given: ApiRequest) -> None:
         """Send the progress and the report as events; raises RefusedError."""
         server = given.server
-        options = _read_options(given.body)
+        options = _list_options(given.read(_Given, "a server, a revision and calls"))
         if not has_check():
             raise RefusedError(501, f"The checker is not installed: {INSTALL_CHECK}")
         if self._is_running:
@@ -77,11 +77,7 @@ class CheckRunner:
             self._is_running = False
 
 
-def _read_options(body: Any) -> list[str]:
-    try:
-        given = msgspec.convert(body, _Given)
-    except msgspec.ValidationError as error:
-        raise RefusedError(400, str(error)) from None
+def _list_options(given: _Given) -> list[str]:
     if given.revision != "all" and find_revision(given.revision) is None:
         raise RefusedError(400, f"There is no revision {given.revision!r}")
     if given.calls not in _CALLS:

@@ -6,10 +6,9 @@ import re
 import shlex
 from typing import Any, Literal
 
-import msgspec
 from msgspec import Struct
 
-from dovetail.console.requests import ApiRequest, RefusedError, public_url
+from dovetail.console.requests import ApiRequest, public_url
 from dovetail.spec.revisions import Family, find_revision
 from dovetail.transports.asgi.messages import HttpResponse
 from dovetail.wire import codec
@@ -58,18 +57,14 @@ class CopiedCall(Struct, rename={"style": "as"}):
 async def serve_copy(given: ApiRequest) -> HttpResponse:
     """Return the text."""
     server = given.server
-    try:
-        call = msgspec.convert(given.body, CopiedCall)
-    except msgspec.ValidationError as error:
-        raise RefusedError(400, f"Expected a call: {error}") from None
+    call = given.read(CopiedCall, "a call")
     if call.style == "curl":
         text = as_curl(call)
     else:
         url = public_url(given.request, server.path or "/") if server.url is None else server.url
         write = as_python if call.style == "Python" else as_command
         text = write(call, server.target or url)
-    headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"cache-control", b"no-store")]
-    return HttpResponse(200, text.encode(), headers)
+    return HttpResponse(200, text.encode(), [(b"content-type", b"text/plain; charset=utf-8")])
 
 
 def as_command(call: CopiedCall, target: str) -> str:

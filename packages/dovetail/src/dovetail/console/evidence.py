@@ -11,7 +11,6 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-import msgspec
 from msgspec import Struct
 
 from dovetail.console.masking import mask_headers, mask_text, mask_url
@@ -68,16 +67,12 @@ class _Given(Struct):
 
 async def serve_evidence(given: ApiRequest) -> HttpResponse:
     """Return a ZIP file with the folder."""
-    try:
-        read = msgspec.convert(given.body, _Given)
-    except msgspec.ValidationError as error:
-        raise RefusedError(400, f"Expected frames and a revision: {error}") from None
+    read = given.read(_Given, "frames and a revision")
     if find_revision(read.revision) is None:
         raise RefusedError(400, f"There is no revision {read.revision!r}")
     headers = [
         (b"content-type", b"application/zip"),
         (b"content-disposition", b'attachment; filename="evidence.zip"'),
-        (b"cache-control", b"no-store"),
     ]
     return HttpResponse(200, write_evidence(read.frames, read.revision), headers)
 

@@ -6,20 +6,17 @@ import asyncio
 import hashlib
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Any, TypeVar
-
-import msgspec
+from typing import Any
 
 from dovetail.console.forms.answers import FormRequest, answer_form
 from dovetail.console.forms.form_schema import FormSchema
 from dovetail.console.forms.outline import OutlineRequest, outline
-from dovetail.console.requests import ApiRequest, RefusedError
-from dovetail.transports.asgi.messages import JSON, HttpResponse
+from dovetail.console.requests import ApiRequest
+from dovetail.transports.asgi.messages import HttpResponse
 from dovetail.wire import codec
 
 __all__ = ["FormService"]
 
-T = TypeVar("T")
 _MAX_FORMS = 16
 
 
@@ -32,18 +29,18 @@ class FormService:
 
     async def serve_form(self, given: ApiRequest) -> HttpResponse:
         """Describe a form and check its value."""
-        asked = _convert(given.body, FormRequest)
+        asked = given.read(FormRequest, "a schema and its value")
         return await self._serve(lambda: answer_form(self._find(asked.schema), asked))
 
     async def serve_outline(self, given: ApiRequest) -> HttpResponse:
         """Describe one level of a schema."""
-        asked = _convert(given.body, OutlineRequest)
+        asked = given.read(OutlineRequest, "a schema and a path")
         return await self._serve(lambda: {"parts": outline(self._find(asked.schema), asked.path)})
 
     async def _serve(self, answer: Callable[[], Any]) -> HttpResponse:
         async with self._turn:
             body = await asyncio.to_thread(lambda: codec.encode(answer()))
-        return HttpResponse(200, body, [*JSON, (b"cache-control", b"no-store")])
+        return HttpResponse(200, body)
 
     def _find(self, schema: Any) -> FormSchema:
         """The form of a schema; compiling it for every key that is pressed would be slow."""
@@ -55,10 +52,3 @@ class FormService:
         while len(self._forms) > _MAX_FORMS:
             self._forms.popitem(last=False)
         return form
-
-
-def _convert(body: Any, to: type[T]) -> T:
-    try:
-        return msgspec.convert(body, to)
-    except msgspec.ValidationError as error:
-        raise RefusedError(400, f"Expected a schema and its value: {error}") from None

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hmac
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote
+
+import msgspec
 
 from dovetail.console.console_site import ConsoleServer, ConsoleSite
 from dovetail.core.principal import Principal
@@ -23,6 +25,7 @@ __all__ = [
     "public_url",
 ]
 
+T = TypeVar("T")
 _SINGLE = (b"content-type", b"host", b"origin", b"x-console-token")
 _TOKEN = b"x-console-token"
 _NO_GUARD = (
@@ -62,6 +65,13 @@ class ApiRequest:
                 400, f"There is no server {self.body.get('server')!r}; expected one of {known}"
             )
         return found
+
+    def read(self, to: type[T], expected: str) -> T:
+        """The body as an object of this type; raises RefusedError."""
+        try:
+            return msgspec.convert(self.body, to)
+        except msgspec.ValidationError as error:
+            raise RefusedError(400, f"Expected {expected}: {error}") from None
 
 
 def public_url(request: HttpRequest, path: str = "") -> str:

@@ -6,7 +6,6 @@ import pprint
 import re
 from typing import Any
 
-import msgspec
 from msgspec import Struct
 
 from dovetail.console.config import describe_guard
@@ -34,17 +33,13 @@ class SavedCall(Struct):
 async def serve_test(given: ApiRequest) -> HttpResponse:
     """Return the source of the test."""
     server = given.server
-    try:
-        call = msgspec.convert(given.body, SavedCall)
-    except msgspec.ValidationError as error:
-        raise RefusedError(400, f"Expected a call and its result: {error}") from None
+    call = given.read(SavedCall, "a call and its result")
     if find_revision(call.revision) is None:
         raise RefusedError(400, f"There is no revision {call.revision!r}")
     source = write_test(call, server, public_url(given.request, server.path or "/"))
     headers = [
         (b"content-type", b"text/x-python; charset=utf-8"),
         (b"content-disposition", f'attachment; filename="{_test_name(call)}.py"'.encode()),
-        (b"cache-control", b"no-store"),
     ]
     return HttpResponse(200, source.encode(), headers)
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
 from msgspec import Struct
 
-from dovetail.console.requests import ApiRequest, RefusedError
+from dovetail.console.requests import ApiRequest
 from dovetail.errors import UsageError
 from dovetail.features.header_params import find_headers
-from dovetail.transports.asgi.messages import JSON, HttpResponse
+from dovetail.transports.asgi.messages import HttpResponse
 from dovetail.wire import codec
 
 __all__ = ["serve_headers"]
@@ -27,10 +26,7 @@ class _Asked(Struct):
 
 async def serve_headers(given: ApiRequest) -> HttpResponse:
     """Return the headers by tool, and the tools that a client must leave out."""
-    try:
-        asked = msgspec.convert(given.body, _Asked)
-    except msgspec.ValidationError as error:
-        raise RefusedError(400, f"Expected tools: {error}") from None
+    asked = given.read(_Asked, "tools")
     headers = {}
     excluded = []
     for tool in asked.tools:
@@ -38,4 +34,4 @@ async def serve_headers(given: ApiRequest) -> HttpResponse:
             headers[tool.name] = find_headers(tool.input_schema, tool.name)
         except (UsageError, AttributeError, RecursionError) as error:
             excluded.append({"name": tool.name, "message": str(error)})
-    return HttpResponse(200, codec.encode({"headers": headers, "excluded": excluded}), [*JSON])
+    return HttpResponse(200, codec.encode({"headers": headers, "excluded": excluded}))

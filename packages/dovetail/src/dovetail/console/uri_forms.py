@@ -6,11 +6,10 @@ import re
 from collections.abc import Mapping
 from urllib.parse import quote
 
-import msgspec
 from msgspec import Struct
 
-from dovetail.console.requests import ApiRequest, RefusedError
-from dovetail.transports.asgi.messages import JSON, HttpResponse
+from dovetail.console.requests import ApiRequest
+from dovetail.transports.asgi.messages import HttpResponse
 from dovetail.wire import codec
 
 __all__ = ["expand", "names_in", "serve_uri"]
@@ -29,12 +28,9 @@ class _Asked(Struct):
 
 async def serve_uri(given: ApiRequest) -> HttpResponse:
     """Return the names of the variables, and the URI."""
-    try:
-        asked = msgspec.convert(given.body, _Asked)
-    except msgspec.ValidationError as error:
-        raise RefusedError(400, f"Expected a template and values: {error}") from None
+    asked = given.read(_Asked, "a template and values")
     found = {"names": names_in(asked.template), "uri": expand(asked.template, asked.values)}
-    return HttpResponse(200, codec.encode(found), [*JSON])
+    return HttpResponse(200, codec.encode(found))
 
 
 def names_in(template: str) -> list[str]:
