@@ -16,7 +16,7 @@ from dovetail.console.evidence import serve_evidence
 from dovetail.console.requests import ApiRequest, RefusedError, RequestChecks
 from dovetail.console.save_test import serve_test
 from dovetail.console.tool_headers import serve_headers
-from dovetail.console.uri_forms import serve_uri
+from dovetail.console.uri_templates import serve_uri
 from dovetail.transports.asgi.messages import (
     BodyTooLargeError,
     BodyTooSlowError,

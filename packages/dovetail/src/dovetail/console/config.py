@@ -10,7 +10,7 @@ from urllib.parse import quote
 from dovetail.console.client_snippets import make_snippets
 from dovetail.console.console_site import ConsoleServer, ConsoleSite
 from dovetail.console.requests import public_url
-from dovetail.console.traits import describe_traits
+from dovetail.console.revision_traits import describe_traits
 from dovetail.runtime.auth_backend import AuthBackend
 from dovetail.spec.revisions import REVISIONS
 from dovetail.transports.asgi.messages import HttpRequest
