@@ -53,8 +53,9 @@ $(SYSTEM): Makefile $(SERVE)
 	@touch $@
 
 # Programs that only tests use.
-$(TEST_TOOLS): $(SERVE)
-	@command -v curl >/dev/null || apt-get install -qq -y --no-install-recommends curl
+$(TEST_TOOLS): Makefile $(SYSTEM)
+	@for program in curl chromium-headless-shell; do command -v $$program >/dev/null || missing="$$missing $$program"; done; \
+	  test -z "$$missing" || { echo "Installing$$missing ..." && apt-get update -qq && apt-get install -q -y --no-install-recommends $$missing; }
 	@touch $@
 
 .proxies/.stamp:

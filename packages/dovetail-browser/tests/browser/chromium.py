@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import shutil
 from collections.abc import Coroutine
 from types import TracebackType
 from typing import Any, TypeVar
@@ -12,7 +10,7 @@ from typing import Any, TypeVar
 from playwright.async_api import Browser, Page, async_playwright
 
 from dovetail_browser.page_source import PageSource, read_source
-from tests.chromium_flags import CHROMIUM_FLAGS
+from tests.chromium_launch import chromium_launch
 from tests.patience import CAP
 
 T = TypeVar("T")
@@ -55,9 +53,7 @@ class Chromium:
 
     async def _start(self) -> None:
         driver = await self._driver.start()
-        program = os.environ.get("CHROME_PATH") or shutil.which("chromium")
-        assert program, "install chromium, or name it in CHROME_PATH"
-        self._browser = await driver.chromium.launch(executable_path=program, args=CHROMIUM_FLAGS)
+        self._browser = await driver.chromium.launch(**chromium_launch())
         self.page = await self._browser.new_page()
 
     async def _stop(self) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,7 +22,7 @@ from dovetail_graph.records import (
 )
 from dovetail_graph.sqlite_store import SqliteStore
 from dovetail_graph.timestamps import Span
-from tests.chromium_flags import CHROMIUM_FLAGS
+from tests.chromium_launch import chromium_launch
 
 HOSTILE = "</script><script>document.title='taken'</script><!-- {{data}}"
 DAY = 86_400_000_000
@@ -62,9 +61,7 @@ def show(*words: str) -> Result:
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     with sync_playwright() as playwright:
-        program = shutil.which("chromium")
-        assert program is not None, "make test installs chromium"
-        opened = playwright.chromium.launch(executable_path=program, args=CHROMIUM_FLAGS)
+        opened = playwright.chromium.launch(**chromium_launch())
         yield opened
         opened.close()
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
-import shutil
 import weakref
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -14,7 +12,7 @@ from urllib.parse import quote
 
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect, sync_playwright
 
-from tests.chromium_flags import CHROMIUM_FLAGS
+from tests.chromium_launch import chromium_launch
 from tests.patience import CAP
 
 __all__ = ["Person", "open_browser", "visit"]
@@ -28,10 +26,8 @@ _EXPECTED = ("Failed to load resource", "net::ERR")
 @contextlib.contextmanager
 def open_browser() -> Iterator[Browser]:
     """A browser without pages."""
-    program = os.environ.get("CHROME_PATH") or shutil.which("chromium")
-    assert program, "install chromium, or name it in CHROME_PATH"
     with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=program, args=CHROMIUM_FLAGS)
+        browser = driver.chromium.launch(**chromium_launch())
         yield browser
         browser.close()
 

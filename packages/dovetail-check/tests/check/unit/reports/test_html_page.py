@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,17 +10,13 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from dovetail_check.reports import render
 from tests.check.unit.made_reports import CRASH, DIFFERENCE, FAULT, ROWS, make_report
-from tests.chromium_flags import CHROMIUM_FLAGS
-
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+from tests.chromium_launch import chromium_launch
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    path = next(filter(None, map(shutil.which, BROWSERS)), None)
-    assert path is not None, f"install one of {', '.join(BROWSERS)}"
     with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=path, args=CHROMIUM_FLAGS)
+        opened = playwright.chromium.launch(**chromium_launch())
         yield opened
         opened.close()
 
