@@ -5,35 +5,41 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 import pytest
 
+from dovetail.spec.revisions import REVISIONS, Revision
 from dovetail_check.audit import Audit, AuditOptions
 from dovetail_check.judging import RowReport, judge_recording
 from dovetail_check.targets import CheckTarget, find_target
 from dovetail_check.verdicts import Observation, Verdict
 from tests.check.serving import free_port, wait_until_it_listens
+from tests.patience import CAP
 
 ROOT = Path(__file__).resolve().parents[4]
 SMALL = ROOT / "audits" / "small"
 FASTMCP = (sys.executable, str(SMALL / "with_fastmcp.py"))
 # An environment of its own, which `make test` sets up: it runs on mcp 1 only.
 MINIMCP = (str(ROOT / ".venv-minimcp" / "bin" / "python"), str(SMALL / "with_minimcp.py"))
+# The last that it speaks, and one that it does not.
+MINIMCP_REVISIONS = REVISIONS[-2:]
 
 pytestmark = pytest.mark.slow
 
 Found = dict[str, RowReport]
 
 
-def check(target: CheckTarget) -> Found:
-    recording = asyncio.run(Audit(target, AuditOptions()).run())
+def check(target: CheckTarget, revisions: Collection[Revision] = REVISIONS) -> Found:
+    options = AuditOptions(revisions=revisions, start_timeout=CAP)
+    recording = asyncio.run(Audit(target, options).run())
     return {report.row.id: report for report in judge_recording(recording)}
 
 
-def check_stdio(command: tuple[str, ...]) -> Found:
-    return check(CheckTarget(transport="stdio", command=command))
+def check_stdio(command: tuple[str, ...], revisions: Collection[Revision]) -> Found:
+    """Check some revisions: each starts processes, which import a whole framework."""
+    return check(CheckTarget(transport="stdio", command=command), revisions)
 
 
 def serve(command: tuple[str, ...]) -> Iterator[str]:
@@ -51,7 +57,8 @@ def serve(command: tuple[str, ...]) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def fastmcp_stdio() -> Found:
-    return check_stdio(FASTMCP)
+    # The only revision with batches.
+    return check_stdio(FASTMCP, REVISIONS[1:2])
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +73,7 @@ def fastmcp_http(fastmcp_url: str) -> Found:
 
 @pytest.fixture(scope="module")
 def minimcp_stdio() -> Found:
-    return check_stdio(MINIMCP)
+    return check_stdio(MINIMCP, MINIMCP_REVISIONS)
 
 
 @pytest.fixture(scope="module")
@@ -134,7 +141,7 @@ def verdicts_of(found: Found) -> dict[tuple[str, str], Verdict]:
 
 def test_a_second_check_comes_to_the_same_verdicts_over_stdio(minimcp_stdio: Found) -> None:
     # Not FastMCP: it takes three times as long to start.
-    assert verdicts_of(check_stdio(MINIMCP)) == verdicts_of(minimcp_stdio)
+    assert verdicts_of(check_stdio(MINIMCP, MINIMCP_REVISIONS)) == verdicts_of(minimcp_stdio)
 
 
 def test_a_second_check_comes_to_the_same_verdicts_over_http(
