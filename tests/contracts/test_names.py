@@ -1,4 +1,7 @@
-"""Module names are specific, and private names stay in their module, in every package."""
+"""Module names are specific, and private names stay in their module, in every package.
+
+In the framework, a class name means one thing.
+"""
 
 from __future__ import annotations
 
@@ -28,6 +31,14 @@ STDLIB_EXCEPTIONS: dict[str, str] = {
     "dovetail.eras.select": "the module that selects the era",
 }
 
+# Class -> why two modules of the framework define it.
+SHARED_CLASS_NAMES: dict[str, str] = {
+    "EmbeddedResource": "what a handler returns, and its model on the wire",
+    "OAuth": "the settings of clients, and those of servers",
+    "Request": "what middleware sees, and the message on the wire",
+    "SamplingMessage": "what a server sends, and what a client receives",
+}
+
 
 def find_bad_names(modules: Mapping[str, Module]) -> Iterator[str]:
     for module in modules.values():
@@ -40,6 +51,20 @@ def find_bad_names(modules: Mapping[str, Module]) -> Iterator[str]:
             and module.name not in STDLIB_EXCEPTIONS
         ):
             yield f"{module.at(1)}: {leaf!r} is a module of the standard library"
+
+
+def find_repeated_classes(modules: Mapping[str, Module]) -> Iterator[str]:
+    """Public classes of the framework whose name another module uses for another class."""
+    first: dict[str, str] = {}
+    for module in modules.values():
+        if module.name.partition(".")[0] != "dovetail":
+            continue
+        for node in module.tree.body:
+            if not isinstance(node, ast.ClassDef) or is_private(node.name):
+                continue
+            other = first.setdefault(node.name, module.name)
+            if other != module.name and node.name not in SHARED_CLASS_NAMES:
+                yield f"{module.at(node.lineno)}: {other} has a class {node.name!r}, too"
 
 
 def find_private_use(modules: Mapping[str, Module]) -> Iterator[str]:
@@ -74,6 +99,10 @@ def test_no_module_has_a_vague_name_or_one_of_the_standard_library() -> None:
     assert_none(find_bad_names(load_packages()))
 
 
+def test_a_class_name_means_one_thing_in_the_framework() -> None:
+    assert_none(find_repeated_classes(load_packages()))
+
+
 def test_no_private_name_is_used_by_another_module() -> None:
     assert_none(find_private_use(load_packages()))
 
@@ -99,6 +128,18 @@ def test_bad_names_are_caught(tmp_path: Path) -> None:
         "'select' is a module of the standard library",
         "'types' is a module of the standard library",
     ]
+
+
+def test_a_repeated_class_name_is_caught(tmp_path: Path) -> None:
+    modules = write_package(
+        tmp_path,
+        {
+            "wire/a.py": "class Page: ...\nclass _Inner: ...\nclass Request: ...\n",
+            "core/b.py": "class Page: ...\nclass _Inner: ...\nclass Request: ...\n",
+        },
+    )
+    [caught] = find_repeated_classes(modules)
+    assert caught.endswith("has a class 'Page', too")
 
 
 def test_a_private_name_used_elsewhere_is_caught(tmp_path: Path) -> None:

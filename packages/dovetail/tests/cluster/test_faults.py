@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from dovetail.stores.redis.connection import Connection
+from dovetail.stores.redis.connection import RedisConnection
 from dovetail.stores.redis.node import RedisNode
 from dovetail.stores.redis.url import parse_url
 from tests.cluster.faults import FAULTS, PREPARE, Fault, inflict, until_shared, with_login
@@ -104,7 +104,7 @@ def test_a_redis_that_hangs_does_not_fill_the_memory(tmp_path: Path) -> None:
             kept = [
                 weakref.ref(each)
                 for each in gc.get_objects()
-                if isinstance(each, Connection) and not each.closed.done()
+                if isinstance(each, RedisConnection) and not each.closed.done()
             ]
             assert kept
             async with asyncio.timeout(CAP):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 if TYPE_CHECKING:
     from dovetail.transports.streamable_http.app import HttpApp
 
-__all__ = ["AsgiApp", "Endpoint", "find_endpoints", "is_asgi_app", "is_inside"]
+__all__ = ["AppEndpoint", "AsgiApp", "find_endpoints", "is_asgi_app", "is_inside"]
 
 AsgiApp: TypeAlias = Callable[[Any, Any, Any], Awaitable[None]]
 
@@ -23,7 +23,7 @@ _HTTP_APP = "dovetail.transports.streamable_http.app"
 _PARAMETERS = 3
 
 
-class Endpoint(NamedTuple):
+class AppEndpoint(NamedTuple):
     """An MCP endpoint and its URL path."""
 
     path: str
@@ -41,13 +41,13 @@ def is_asgi_app(value: Any) -> bool:
     return function.__code__.co_argcount - own == _PARAMETERS
 
 
-def find_endpoints(app: AsgiApp) -> list[Endpoint]:
+def find_endpoints(app: AsgiApp) -> list[AppEndpoint]:
     """The MCP endpoints in an application, each once."""
     module = sys.modules.get(_HTTP_APP)
     if module is None:
         return []  # nothing has called `server.http_app()`
     found = {
-        id(inner): Endpoint(prefix + inner.path, inner)
+        id(inner): AppEndpoint(prefix + inner.path, inner)
         for prefix, inner in _walk(app, "", set())
         if isinstance(inner, module.HttpApp)
     }

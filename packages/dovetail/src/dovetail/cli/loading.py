@@ -18,8 +18,8 @@ from types import ModuleType, TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dovetail.cli.applications import (
+    AppEndpoint,
     AsgiApp,
-    Endpoint,
     find_endpoints,
     is_asgi_app,
     is_inside,
@@ -46,7 +46,7 @@ class Loaded(NamedTuple):
     servers: tuple[Server, ...]
     # The application around the servers, with their endpoints; None for a server alone.
     app: AsgiApp | None = None
-    endpoints: tuple[Endpoint, ...] = ()
+    endpoints: tuple[AppEndpoint, ...] = ()
     # The guards at the top level of the file, by name.
     guards: Mapping[str, Guard] = {}
 

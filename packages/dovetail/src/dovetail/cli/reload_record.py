@@ -17,7 +17,7 @@ from dovetail.spec.keys import SUBSCRIPTION_ID
 from dovetail.wire import codec
 from dovetail.wire.messages import Notification, Request, Response
 
-__all__ = ["LISTEN", "ClientRecord", "is_replayed", "list_changes", "stream_of"]
+__all__ = ["LISTEN", "ReloadRecord", "is_replayed", "list_changes", "stream_of"]
 
 LISTEN = "subscriptions/listen"
 _INITIALIZE, _INITIALIZED = "initialize", "notifications/initialized"
@@ -32,7 +32,7 @@ _LISTS = {
 }
 
 
-class ClientRecord:
+class ReloadRecord:
     """The state of one client that a new server process needs."""
 
     def __init__(self) -> None:

@@ -13,7 +13,7 @@ from msgspec import Raw
 
 from dovetail.cli.reload_record import (
     LISTEN,
-    ClientRecord,
+    ReloadRecord,
     is_replayed,
     list_changes,
     stream_of,
@@ -61,7 +61,7 @@ class Relay:
     def __init__(self, send: Callable[[bytes], None]) -> None:
         """`send` passes a line to the client."""
         self._send = send
-        self._record = ClientRecord()
+        self._record = ReloadRecord()
         self.child: Child | None = None
         self._children: list[Child] = []
         # Lines of the client that wait for a child; None if they need not wait.

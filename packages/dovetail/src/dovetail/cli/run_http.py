@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dovetail.cli.access_log import log_requests
-from dovetail.cli.applications import Endpoint
+from dovetail.cli.applications import AppEndpoint
 from dovetail.cli.connection_sharing import SharedAcceptor
 from dovetail.cli.consoles import add_console, open_page, watch_guard
 from dovetail.cli.exit_deadline import ExitDeadline
@@ -152,7 +152,7 @@ def run_server_http(
 
         def make_site(_: asyncio.Runner) -> _Site:
             server, app = build()
-            return _Site(Loaded("", (server,), app, (Endpoint(run.path, app),)), run, app)
+            return _Site(Loaded("", (server,), app, (AppEndpoint(run.path, app),)), run, app)
 
         _serve_site(make_site, run)
         return 0
@@ -228,7 +228,7 @@ class _Site:
                 from dovetail.compose.rest import RestApp  # noqa: PLC0415 - few servers use it
 
                 self.app = RestApp(loaded.server, endpoint, guard, _app_options(run))
-            endpoints = [Endpoint(run.path, endpoint)]
+            endpoints = [AppEndpoint(run.path, endpoint)]
             served = {"": (loaded.server, endpoint)}
             with_console = add_console(self.app, served, run, loaded.source)
         else:
@@ -262,7 +262,7 @@ class _Site:
         )
 
 
-def _refuse_own_sessions(endpoints: Sequence[Endpoint], workers: int) -> None:
+def _refuse_own_sessions(endpoints: Sequence[AppEndpoint], workers: int) -> None:
     for _, app in endpoints:
         assert isinstance(app.host, Server)
         if not app.legacy.is_stateless and app.host.engine.shared is None:
@@ -306,7 +306,7 @@ def _refuse_app_options(source: str, run: HttpSettings) -> None:
         )
 
 
-def describe(endpoint: Endpoint) -> EndpointReport:
+def describe(endpoint: AppEndpoint) -> EndpointReport:
     """The report about an endpoint."""
     app = endpoint.app
     assert isinstance(app.host, Server)

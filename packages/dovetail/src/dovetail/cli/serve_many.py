@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from dovetail.cli.applications import Endpoint
+from dovetail.cli.applications import AppEndpoint
 from dovetail.cli.consoles import add_console
 from dovetail.cli.run_http import (
     HttpSettings,
@@ -33,7 +33,7 @@ def run_many(servers: Mapping[str, Server], run: HttpSettings) -> None:
         )
     paths = {name: f"/{name}/mcp" if name else run.path for name in servers}
     endpoints = [
-        Endpoint(paths[name], make_app(server, paths[name], run.guard.build(), run))
+        AppEndpoint(paths[name], make_app(server, paths[name], run.guard.build(), run))
         for name, server in servers.items()
     ]
 

@@ -34,14 +34,14 @@ from dovetail.core.semantic_conventions import (
 from dovetail.errors import RpcError, UsageError
 from dovetail.wire import codec
 
-__all__ = ["Operation", "Telemetry"]
+__all__ = ["ObservedRequest", "Telemetry"]
 
 
 class _ToolResult(Struct, rename="camel"):
     is_error: bool = False
 
 
-class Operation:
+class ObservedRequest:
     """One request while it is observed."""
 
     def __init__(self, method: str, attributes: dict[str, Any]) -> None:
@@ -107,9 +107,9 @@ class Telemetry:
         id: int,
         revision: str,
         channel: Channel,
-    ) -> Iterator[Operation]:
+    ) -> Iterator[ObservedRequest]:
         """Context of a request: its span is the current one."""
-        operation = Operation(method, {METHOD: method, **_describe(revision, channel)})
+        operation = ObservedRequest(method, {METHOD: method, **_describe(revision, channel)})
         target = self._find_target(params)
         of_span = {REQUEST_ID: str(id), **describe_target(method, target)}
         started = perf_counter()

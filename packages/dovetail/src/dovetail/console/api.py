@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from dovetail.console.form_service import FormService
     from dovetail.console.sign_in import SignIn
 
-__all__ = ["Api"]
+__all__ = ["ConsoleApi"]
 
 # Frames of a long session are the largest body.
 _MAX_BYTES = 64 * 1024 * 1024
@@ -40,7 +40,7 @@ _NO_STORE = (b"cache-control", b"no-store")
 Handler = Callable[[ApiRequest], Awaitable[HttpResponse | None]]
 
 
-class Api:
+class ConsoleApi:
     """Serves the requests to `/console/api/`."""
 
     def __init__(self, site: ConsoleSite, checks: RequestChecks) -> None:

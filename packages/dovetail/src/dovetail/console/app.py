@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dovetail.console.api import Api
+from dovetail.console.api import ConsoleApi
 from dovetail.console.assets import INDEX, Asset, find_assets
 from dovetail.console.console_site import ConsoleSite
 from dovetail.console.page_headers import SECURITY_HEADERS
@@ -52,7 +52,7 @@ class ConsoleApp(AppWrapper):
         self._routes = routes
         self._checks = RequestChecks(site)
         self._assets = find_assets()
-        self._api = Api(site, self._checks)
+        self._api = ConsoleApi(site, self._checks)
         for server in site.servers:
             if f"{server.path}/".startswith(f"{_PREFIX}/"):
                 raise UsageError(

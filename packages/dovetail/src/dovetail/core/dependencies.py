@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from dovetail.core.call import Call
 from dovetail.core.handler import Handler, Style
 
-__all__ = ["Dependency", "Depends", "Provider", "Resolution"]
+__all__ = ["Dependency", "DependencyProvider", "Depends", "Resolution"]
 
 
 class Dependency:
@@ -34,7 +34,7 @@ def Depends(provider: Callable[..., Any], *, blocking: bool | None = None) -> An
     return Dependency(provider, blocking)
 
 
-class Provider(Protocol):
+class DependencyProvider(Protocol):
     """A provider function after its inspection."""
 
     @property
@@ -58,7 +58,7 @@ class Resolution:
 
     __slots__ = ("_call", "_find", "_stack", "_values")
 
-    def __init__(self, call: Call, find: Callable[[Dependency], Provider]) -> None:
+    def __init__(self, call: Call, find: Callable[[Dependency], DependencyProvider]) -> None:
         self._call = call
         self._find = find
         self._stack = AsyncExitStack()
@@ -91,7 +91,7 @@ class Resolution:
             self._values[key] = await self._open(provider, arguments)
         return self._values[key]
 
-    async def _open(self, provider: Provider, arguments: dict[str, Any]) -> Any:
+    async def _open(self, provider: DependencyProvider, arguments: dict[str, Any]) -> Any:
         function = provider.function
         if inspect.isasyncgenfunction(function):
             return await self._enter(asynccontextmanager(function)(**arguments), provider.handler)

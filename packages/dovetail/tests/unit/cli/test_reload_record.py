@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from dovetail.cli.reload_record import ClientRecord, is_replayed, list_changes, stream_of
+from dovetail.cli.reload_record import ReloadRecord, is_replayed, list_changes, stream_of
 from dovetail.wire import codec
 from dovetail.wire.messages import Notification, Request, Response
 
@@ -14,7 +14,7 @@ def decode(**message: Any) -> Any:
     return codec.decode(json.dumps({"jsonrpc": "2.0", **message}).encode())
 
 
-def exchange(record: ClientRecord, id: int, method: str, result: Any = None, **params: Any) -> None:
+def exchange(record: ReloadRecord, id: int, method: str, result: Any = None, **params: Any) -> None:
     request = decode(id=id, method=method, params=params)
     assert isinstance(request, Request)
     record.sent(request)
@@ -28,20 +28,20 @@ OK: dict[str, Any] = {"result": {}}
 FAILED = {"error": {"code": -32602, "message": "no"}}
 
 
-def replayed(record: ClientRecord) -> list[tuple[str, Any]]:
+def replayed(record: ReloadRecord) -> list[tuple[str, Any]]:
     messages = [json.loads(line) for line in record.replay()]
     return [(message["method"], message.get("params")) for message in messages]
 
 
 def test_an_empty_record_replays_nothing() -> None:
-    record = ClientRecord()
+    record = ReloadRecord()
     exchange(record, 1, "initialize", FAILED, protocolVersion="2025-11-25")
     assert list(record.replay()) == []
     assert list(record.list_changes()) == []
 
 
 def test_the_session_of_a_legacy_client_is_replayed() -> None:
-    record = ClientRecord()
+    record = ReloadRecord()
     capabilities = {"tools": {"listChanged": True}, "prompts": {}, "logging": {}}
     result = {"result": {"protocolVersion": "2025-11-25", "capabilities": capabilities}}
     exchange(record, 1, "initialize", result, protocolVersion="2025-11-25")
@@ -70,7 +70,7 @@ def test_the_session_of_a_legacy_client_is_replayed() -> None:
 
 
 def test_listen_streams_are_replayed_until_they_end() -> None:
-    record = ClientRecord()
+    record = ReloadRecord()
     for id in (1, 2, 3):
         exchange(record, id, "subscriptions/listen", notifications={"toolsListChanged": True})
     record.cancelled(b"1")

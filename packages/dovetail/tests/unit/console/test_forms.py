@@ -16,7 +16,7 @@ from dovetail.console.forms.answers import FormAnswer, FormRequest, answer_form
 from dovetail.console.forms.checking import Checker
 from dovetail.console.forms.edits import Edit
 from dovetail.console.forms.form_schema import FormSchema
-from dovetail.console.forms.nodes import Node, State
+from dovetail.console.forms.nodes import FormNode, State
 from dovetail.console.forms.outline import outline
 from dovetail.console.forms.references import References
 from dovetail.console.forms.simple_schema import simplify
@@ -35,17 +35,17 @@ def errors_of(schema: Any, value: Any, **more: Any) -> list[str]:
     return [f"/{'/'.join(map(str, each.path))} {each.message}" for each in found]
 
 
-def members(node: Node) -> dict[str, Node]:
+def members(node: FormNode) -> dict[str, FormNode]:
     assert isinstance(node.children, dict)
     return node.children
 
 
-def items(node: Node) -> list[Node]:
+def items(node: FormNode) -> list[FormNode]:
     assert isinstance(node.children, list)
     return node.children
 
 
-def child(node: Node, key: str | int) -> Node:
+def child(node: FormNode, key: str | int) -> FormNode:
     return items(node)[key] if isinstance(key, int) else members(node)[key]
 
 

@@ -19,13 +19,13 @@ from dovetail.client.auth.failures import AuthorizationError
 from dovetail.client.http_endpoint import Endpoint, parse_url
 from dovetail.errors import UsageError
 
-__all__ = ["Reach", "UrlPolicy", "is_loopback_host", "same_url", "within"]
+__all__ = ["AddressScope", "UrlPolicy", "is_loopback_host", "same_url", "within"]
 
 _LOCALHOST = ("localhost", "localhost.")
 _PORTS = {"http": 80, "https": 443}
 
 
-class Reach(IntEnum):
+class AddressScope(IntEnum):
     """From where an address can be reached; a greater value is less public."""
 
     PUBLIC = 0
@@ -35,8 +35,8 @@ class Reach(IntEnum):
     SPECIAL = 3
 
     @classmethod
-    def of(cls, address: str) -> Reach:
-        """The reach of an IP address."""
+    def of(cls, address: str) -> AddressScope:
+        """The scope of an IP address."""
         ip = ipaddress.ip_address(address.partition("%")[0])
         if isinstance(ip, ipaddress.IPv6Address):
             inner = ip.ipv4_mapped or ip.sixtofour or (ip.teredo[1] if ip.teredo else None)
@@ -68,7 +68,7 @@ class UrlPolicy:
                 f"OAuth needs an https URL (http only for localhost), got {server.origin}"
             )
         self._server = server
-        self._server_reach: Reach | None = None
+        self._server_scope: AddressScope | None = None
         # Origins that need no check of their address: the server itself, and what the user named.
         self._trusted = {server.origin}
 
@@ -103,11 +103,11 @@ class UrlPolicy:
         addresses = await _resolve(endpoint)
         if endpoint.origin in self._trusted:
             return addresses[0]
-        if self._server_reach is None:
+        if self._server_scope is None:
             own = await _resolve(self._server)
-            self._server_reach = max(map(Reach.of, own))
+            self._server_scope = max(map(AddressScope.of, own))
         for address in addresses:
-            if Reach.of(address) <= min(self._server_reach, Reach.LOOPBACK):
+            if AddressScope.of(address) <= min(self._server_scope, AddressScope.LOOPBACK):
                 return address
         raise AuthorizationError(
             f"{endpoint.origin} is on a private network ({addresses[0]}), and {self._server} "

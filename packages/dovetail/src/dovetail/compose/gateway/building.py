@@ -23,7 +23,9 @@ def build_gateway(config: GatewayConfig, *, options: Options | None = None) -> S
         **asdict(config.server), guard=config.guard.build(), options=options, tool_search=search
     )
     for name, entry in config.upstreams.items():
-        proxy = Proxy(name=name, connect_timeout=entry.connect_timeout, eager=True, **entry.reach())
+        proxy = Proxy(
+            name=name, connect_timeout=entry.connect_timeout, eager=True, **entry.connect_options()
+        )
         server.mount(
             proxy,
             config.prefix_of(name),

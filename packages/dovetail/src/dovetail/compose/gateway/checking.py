@@ -45,7 +45,7 @@ async def _check(config: GatewayConfig, name: str) -> UpstreamReport:
     try:
         async with (
             asyncio.timeout(entry.connect_timeout),
-            Client(timeout=entry.connect_timeout, **entry.reach()) as client,
+            Client(timeout=entry.connect_timeout, **entry.connect_options()) as client,
         ):
             report.answers, report.revision = True, client.revision
             await _compare(client, entry, report)

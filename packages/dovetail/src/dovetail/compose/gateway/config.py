@@ -100,7 +100,7 @@ class SearchSettings:
     about: str = ""
 
 
-class Reach(TypedDict):
+class ConnectOptions(TypedDict):
     """The arguments of `Client` and `Proxy` that say how to connect."""
 
     target: dict[str, Any]
@@ -133,7 +133,7 @@ class UpstreamEntry:
     connect_timeout: float = 30.0
     tools: Mapping[str, ToolTransform] = field(default_factory=dict)
 
-    def reach(self) -> Reach:
+    def connect_options(self) -> ConnectOptions:
         """Return how to connect; raises UsageError."""
         headers = dict(self.headers)
         if self.token_env is not None:
@@ -152,7 +152,9 @@ class UpstreamEntry:
         target: dict[str, Any] = {"url": self.url}
         if self.command is not None:
             target = {"command": self.command, "args": self.args}
-        return Reach(target=target, env=dict(self.env), cwd=self.cwd, headers=headers, auth=auth)
+        return ConnectOptions(
+            target=target, env=dict(self.env), cwd=self.cwd, headers=headers, auth=auth
+        )
 
     def find_problems(self, path: str) -> Iterator[str]:
         """Yield what does not fit together, and environment variables that are not set."""
@@ -178,7 +180,7 @@ class UpstreamEntry:
             yield f"{path}: token_env and headers.Authorization exclude each other; give one"
         elif not wrong:
             try:
-                open_target(**self.reach())
+                open_target(**self.connect_options())
             except UsageError as error:
                 yield f"{path}: {error}"
         try:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["BY_NAME", "KINDS", "Kind"]
+__all__ = ["BY_NAME", "KINDS", "EntryKind"]
 
 
-class Kind(NamedTuple):
+class EntryKind(NamedTuple):
     """A kind of entries: its list, and the member of an entry that names it."""
 
     name: str
@@ -19,10 +19,10 @@ class Kind(NamedTuple):
 
 
 KINDS = (
-    Kind("tool", "tools/list", "tools", "name", "tools", is_uri=False),
-    Kind("prompt", "prompts/list", "prompts", "name", "prompts", is_uri=False),
-    Kind("resource", "resources/list", "resources", "uri", "resources", is_uri=True),
-    Kind(
+    EntryKind("tool", "tools/list", "tools", "name", "tools", is_uri=False),
+    EntryKind("prompt", "prompts/list", "prompts", "name", "prompts", is_uri=False),
+    EntryKind("resource", "resources/list", "resources", "uri", "resources", is_uri=True),
+    EntryKind(
         "resource template",
         "resources/templates/list",
         "resourceTemplates",

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Raw
 
 from dovetail.compose.mount.failures import UnavailableError
-from dovetail.compose.mount.kinds import BY_NAME, KINDS, Kind
+from dovetail.compose.mount.kinds import BY_NAME, KINDS, EntryKind
 from dovetail.compose.mount.mounted import Mount
 from dovetail.compose.mount.view import View
 from dovetail.core.call import Call
@@ -174,7 +174,7 @@ class Mounts:
         """Return the mount that serves a name and its name there."""
         return self._find(BY_NAME[kind], name)
 
-    def _find(self, kind: Kind, name: str) -> tuple[Mount, str] | None:
+    def _find(self, kind: EntryKind, name: str) -> tuple[Mount, str] | None:
         for mount in self._mounts:
             inner = mount.view.to_inner(kind, name)
             # The error of the mounted server for an unknown name suggests names that it has.
@@ -328,7 +328,7 @@ class Mounts:
 
     # -- lists --------------------------------------------------------------------------------
 
-    def _join(self, own: Run, kind: Kind) -> Run:
+    def _join(self, own: Run, kind: EntryKind) -> Run:
         async def run(call: Call) -> Outcome:
             params: ListParams = call.params  # type: ignore[assignment]
             page_size: int | None = call.services.options.page_size
@@ -357,7 +357,7 @@ class Mounts:
         self,
         call: Call,
         own: Run,
-        kind: Kind,
+        kind: EntryKind,
         mount: Mount | None,
         cursor: str | None,
         missing: dict[str, str],
@@ -382,7 +382,7 @@ class Mounts:
             return _EMPTY
 
     def _note_missing(
-        self, mount: Mount | None, kind: Kind, reason: str | Exception, missing: dict[str, str]
+        self, mount: Mount | None, kind: EntryKind, reason: str | Exception, missing: dict[str, str]
     ) -> None:
         if not isinstance(reason, UnavailableError):
             where = "this server" if mount is None else mount.where
@@ -390,7 +390,7 @@ class Mounts:
         source = self._own.source if mount is None else mount.provider.source
         missing[source.name] = str(reason)
 
-    def _decode(self, call: Call, kind: Kind, mount: Mount | None, outcome: Outcome) -> _Page:
+    def _decode(self, call: Call, kind: EntryKind, mount: Mount | None, outcome: Outcome) -> _Page:
         """Return the entries of a list with their outer names, decoded once per body."""
         body = outcome.body if isinstance(outcome, Encoded) else bytes(outcome)  # type: ignore[arg-type]
         if mount is not None and mount.view.visible is not None:
@@ -411,7 +411,7 @@ class Mounts:
     def _render(
         self,
         call: Call,
-        kind: Kind,
+        kind: EntryKind,
         pages: list[_Page],
         following: str | None,
         missing: dict[str, str],
@@ -442,7 +442,7 @@ class _Page:
     __slots__ = ("cursor", "entries", "is_kept", "is_public", "ttl_ms")
 
     def __init__(
-        self, body: dict[str, Any], kind: Kind, mount: Mount | None, call: Call | None = None
+        self, body: dict[str, Any], kind: EntryKind, mount: Mount | None, call: Call | None = None
     ) -> None:
         entries = body.get(kind.member)
         self.entries = [
@@ -461,12 +461,12 @@ class _Page:
         self.is_public = body.get("cacheScope") == "public" and call is None
 
 
-_NOTHING = Kind("", "", "", "", "", is_uri=False)
+_NOTHING = EntryKind("", "", "", "", "", is_uri=False)
 _EMPTY = _Page({"cacheScope": "private"}, _NOTHING, None)
 
 
 def _show(
-    entry: dict[str, Any], kind: Kind, mount: Mount | None, call: Call | None
+    entry: dict[str, Any], kind: EntryKind, mount: Mount | None, call: Call | None
 ) -> dict[str, Any] | None:
     if mount is None:
         return entry
@@ -479,7 +479,7 @@ def _is_full(pages: list[_Page], page_size: int | None) -> bool:
     return page_size is not None and sum(len(page.entries) for page in pages) >= page_size
 
 
-def _read_cursor(cursor: str | None, kind: Kind) -> tuple[int, str | None]:
+def _read_cursor(cursor: str | None, kind: EntryKind) -> tuple[int, str | None]:
     """Return the source of a page, and the cursor there."""
     if cursor is None:
         return 0, None

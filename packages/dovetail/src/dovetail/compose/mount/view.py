@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from dovetail.compose.mount.filters import Filter, spellings
-from dovetail.compose.mount.kinds import Kind
+from dovetail.compose.mount.kinds import EntryKind
 from dovetail.compose.mount.names import Prefix
 from dovetail.compose.mount.transform import (
     ToolTransform,
@@ -86,7 +86,7 @@ class View:
             if tool is not None:
                 check_arguments(name, tool.listing.input_schema, transform)
 
-    def to_outer(self, kind: Kind, inner: str) -> str | None:
+    def to_outer(self, kind: EntryKind, inner: str) -> str | None:
         """Return the name that clients use; None if they cannot see the entry."""
         if kind.name == "resource":
             shown = self._filter.is_empty or self._filter.shows_uri(inner, self._templates(inner))
@@ -106,7 +106,7 @@ class View:
                 return None  # another tool has this name now, or it calls hidden tools
         return self.prefix.add(inner)
 
-    def to_inner(self, kind: Kind, outer: str) -> str | None:
+    def to_inner(self, kind: EntryKind, outer: str) -> str | None:
         """Return the name in the mounted server; None if no visible entry can have this name."""
         inner = self.prefix.remove_from_uri(outer) if kind.is_uri else self.prefix.remove(outer)
         if inner is None:
@@ -115,7 +115,7 @@ class View:
             inner = self._renamed.get(inner, inner)
         return inner if self.to_outer(kind, inner) == outer else None
 
-    def listing(self, kind: Kind, entry: dict[str, Any]) -> dict[str, Any] | None:
+    def listing(self, kind: EntryKind, entry: dict[str, Any]) -> dict[str, Any] | None:
         """Return the entry of a list as clients see it; None if they do not."""
         inner: str = entry[kind.key]
         outer = self.to_outer(kind, inner)
@@ -141,7 +141,7 @@ class View:
             visible(principal, "resource template", each) for each in self._templates(inner)
         )
 
-    def _has_shown_tags(self, kind: Kind, inner: str) -> bool:
+    def _has_shown_tags(self, kind: EntryKind, inner: str) -> bool:
         if self._shows_tags is None or self._provider is None:
             return True
         return all(map(self._shows_tags, self._provider.tags_of(kind.name, inner)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from dovetail.compose.openapi.api import Answer
+from dovetail.compose.openapi.api import ApiResponse
 from dovetail.compose.openapi.operations import is_json_type
 from dovetail.core.schema.json_values import read_json
 from dovetail.core.schema.validator import SchemaValidator
@@ -21,7 +21,7 @@ _TAG = re.compile(r"<(script|style)\b.*?</\1>|<[^<>]*>", re.DOTALL | re.IGNORECA
 _TEXT_TYPES = ("text/", "application/xml", "application/javascript", "application/yaml")
 
 
-def to_result(answer: Answer, label: str, validator: SchemaValidator | None) -> ToolResult:
+def to_result(answer: ApiResponse, label: str, validator: SchemaValidator | None) -> ToolResult:
     """Return the result of a tool; `validator` is that of its output schema."""
     problem = describe_failure(answer, label)
     if problem is not None:
@@ -31,7 +31,7 @@ def to_result(answer: Answer, label: str, validator: SchemaValidator | None) -> 
     return ToolResult(_to_content(answer, label))
 
 
-def to_contents(answer: Answer, label: str, uri: str) -> str | bytes:
+def to_contents(answer: ApiResponse, label: str, uri: str) -> str | bytes:
     """Return the contents of a resource; raises ResourceNotFoundError or ToolError."""
     if answer.status in (404, 410):
         raise ResourceNotFoundError(uri)
@@ -41,7 +41,7 @@ def to_contents(answer: Answer, label: str, uri: str) -> str | bytes:
     return _text(answer) if is_text(answer.media_type) else answer.body
 
 
-def describe_failure(answer: Answer, label: str) -> str | None:
+def describe_failure(answer: ApiResponse, label: str) -> str | None:
     """Return the status and the beginning of the body, None for a success."""
     if 200 <= answer.status < 300:
         return None
@@ -60,7 +60,7 @@ def is_text(media_type: str) -> bool:
     return is_json_type(media_type) or media_type.lower().startswith(_TEXT_TYPES)
 
 
-def _structured(answer: Answer, label: str, validator: SchemaValidator) -> ToolResult:
+def _structured(answer: ApiResponse, label: str, validator: SchemaValidator) -> ToolResult:
     try:
         value = read_json(answer.body)
         validator.check(value)
@@ -75,7 +75,7 @@ def _structured(answer: Answer, label: str, validator: SchemaValidator) -> ToolR
     return ToolResult(structured=value)
 
 
-def _to_content(answer: Answer, label: str) -> str | Image | Audio | EmbeddedResource:
+def _to_content(answer: ApiResponse, label: str) -> str | Image | Audio | EmbeddedResource:
     if not answer.body:
         return f"{label} succeeded: {_status(answer)}"
     media_type = answer.media_type.partition(";")[0].strip().lower()
@@ -87,11 +87,11 @@ def _to_content(answer: Answer, label: str) -> str | Image | Audio | EmbeddedRes
     return EmbeddedResource(f"urn:dovetail:response:{answer.status}", answer.body, media_type)
 
 
-def _status(answer: Answer) -> str:
+def _status(answer: ApiResponse) -> str:
     return f"{answer.status} {answer.reason}".rstrip()
 
 
-def _text(answer: Answer) -> str:
+def _text(answer: ApiResponse) -> str:
     found = re.search(r"charset=\"?([\w-]+)", answer.media_type)
     try:
         return answer.body.decode(found[1] if found else "utf-8", "replace")

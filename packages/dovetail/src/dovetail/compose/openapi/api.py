@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 from urllib.request import Request
 
-from dovetail.compose.openapi.document import Node
+from dovetail.compose.openapi.document import DocumentNode
 from dovetail.compose.openapi.operations import Operation
 from dovetail.compose.openapi.request_parts import RequestParts
 from dovetail.errors import ToolError, UsageError
@@ -23,7 +23,7 @@ from dovetail.errors import ToolError, UsageError
 if TYPE_CHECKING:
     import httpx
 
-__all__ = ["Answer", "Api", "import_httpx"]
+__all__ = ["ApiClient", "ApiResponse", "import_httpx"]
 
 _MAX_REDIRECTS = 5
 _ENCODINGS = ("identity", "gzip", "deflate")
@@ -31,7 +31,7 @@ _ENCODINGS = ("identity", "gzip", "deflate")
 _ANY_WRAPPER = 32 + zlib.MAX_WBITS
 
 
-class Answer(NamedTuple):
+class ApiResponse(NamedTuple):
     """A complete response."""
 
     status: int
@@ -40,7 +40,7 @@ class Answer(NamedTuple):
     body: bytes
 
 
-class Api:
+class ApiClient:
     """Sends requests with an HTTP client."""
 
     def __init__(
@@ -89,7 +89,7 @@ class Api:
             )
         return url.partition("?")[0].rstrip("/")
 
-    async def send(self, method: str, base: str, parts: RequestParts, label: str) -> Answer:
+    async def send(self, method: str, base: str, parts: RequestParts, label: str) -> ApiResponse:
         """Send a request and read its response; raises ToolError."""
         httpx = import_httpx()
         client = self._client
@@ -115,7 +115,7 @@ class Api:
 
     async def _exchange(
         self, client: httpx.AsyncClient, request: httpx.Request, label: str
-    ) -> Answer:
+    ) -> ApiResponse:
         for _ in range(_MAX_REDIRECTS):
             response = await client.send(request, stream=True, follow_redirects=False)
             try:
@@ -132,7 +132,7 @@ class Api:
             request = following
         raise ToolError(f"{label}: the API redirects more than {_MAX_REDIRECTS} times")
 
-    async def _read(self, response: httpx.Response, label: str) -> Answer:
+    async def _read(self, response: httpx.Response, label: str) -> ApiResponse:
         body = bytearray()
         async for chunk in _decode(response, label, self._max_bytes):
             body += chunk
@@ -142,7 +142,7 @@ class Api:
                     "for example with a filter or a smaller page"
                 )
         media_type = response.headers.get("content-type", "")
-        return Answer(response.status_code, response.reason_phrase, media_type, bytes(body))
+        return ApiResponse(response.status_code, response.reason_phrase, media_type, bytes(body))
 
 
 async def _decode(response: httpx.Response, label: str, limit: int) -> AsyncIterator[bytes]:
@@ -181,7 +181,7 @@ def _origin(url: httpx.URL) -> tuple[str, str, int | None]:
     return url.scheme, url.host, url.port
 
 
-def _server_url(server: Node | None) -> str:
+def _server_url(server: DocumentNode | None) -> str:
     """Return the URL of a server, its variables replaced by their defaults."""
     if server is None:
         return ""

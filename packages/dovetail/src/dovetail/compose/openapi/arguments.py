@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from dovetail.compose.openapi.descriptions import shorten
 from dovetail.compose.openapi.names import argument_name, unique
-from dovetail.compose.openapi.operations import Body, Operation, Parameter
+from dovetail.compose.openapi.operations import Body, Operation, OperationParameter
 from dovetail.compose.openapi.request_parts import BODY
 from dovetail.compose.openapi.schemas import SchemaConverter
 from dovetail.core.schema.references import Schema
@@ -18,12 +18,14 @@ _ORDER = ("path", "query", "header", "cookie")
 _BASE64 = "Base64 of the bytes."
 
 
-def name_arguments(parameters: Iterable[Parameter], *, has_body: bool) -> dict[str, Parameter]:
+def name_arguments(
+    parameters: Iterable[OperationParameter], *, has_body: bool
+) -> dict[str, OperationParameter]:
     """Return the parameters by argument name.
 
     If a name is taken, the place is appended: `id` in the path and `id_query` in the query.
     """
-    named: dict[str, Parameter] = {}
+    named: dict[str, OperationParameter] = {}
     taken = {BODY} if has_body else set()
     for parameter in sorted(parameters, key=lambda each: _ORDER.index(each.place)):
         name = argument_name(parameter.name)
@@ -36,7 +38,7 @@ def name_arguments(parameters: Iterable[Parameter], *, has_body: bool) -> dict[s
 
 def input_schema(
     operation: Operation,
-    parameters: dict[str, Parameter],
+    parameters: dict[str, OperationParameter],
     converter: SchemaConverter,
     max_bytes: int,
 ) -> Schema:
@@ -57,7 +59,7 @@ def input_schema(
     return converter.complete(schema, max_bytes)
 
 
-def _parameter_schema(parameter: Parameter, converter: SchemaConverter) -> Schema:
+def _parameter_schema(parameter: OperationParameter, converter: SchemaConverter) -> Schema:
     schema = {} if parameter.schema is None else converter.convert(parameter.schema)
     if parameter.schema is None and parameter.place == "path":
         schema = {"type": "string"}

@@ -6,7 +6,7 @@ import base64
 import binascii
 from typing import Any, NamedTuple
 
-from dovetail.compose.openapi.document import Node
+from dovetail.compose.openapi.document import DocumentNode
 from dovetail.compose.openapi.operations import Body
 from dovetail.compose.openapi.schemas import is_binary
 from dovetail.compose.openapi.styles import query_pairs, to_text
@@ -44,9 +44,9 @@ def encode_body(body: Body, value: Any) -> EncodedBody:
     return EncodedBody(_decode("body", value), None, concrete)
 
 
-def properties_of(body: Body) -> dict[str, Node]:
+def properties_of(body: Body) -> dict[str, DocumentNode]:
     """Return the properties of the body of a form, by name."""
-    found: dict[str, Node] = {}
+    found: dict[str, DocumentNode] = {}
     pending = [] if body.schema is None else [body.schema]
     while pending:
         schema = pending.pop().resolve()

@@ -6,12 +6,12 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
-from dovetail.compose.openapi.api import Api, import_httpx
+from dovetail.compose.openapi.api import ApiClient, import_httpx
 from dovetail.compose.openapi.descriptions import OPERATION, shorten
 from dovetail.compose.openapi.document import Document, LoadRef, Spec, read_document
 from dovetail.compose.openapi.registration import Registration, ToolServer
 from dovetail.compose.openapi.rules import Rule
-from dovetail.compose.openapi.security import Credentials, CredentialSource
+from dovetail.compose.openapi.security import ApiCredentials, CredentialSource
 from dovetail.errors import UsageError
 
 if TYPE_CHECKING:
@@ -104,9 +104,9 @@ def _build(
 ) -> S:
     try:
         document = read_document(spec, options.get("load_ref"))
-        credentials = Credentials(document, options.get("credentials"))
+        credentials = ApiCredentials(document, options.get("credentials"))
         server: Any = options.get("server") or _make_server(make, document, options.get("name"))
-        api = Api(
+        api = ApiClient(
             options.get("client"),
             make_client,
             timeout=options.get("timeout", _TIMEOUT),

@@ -1,6 +1,6 @@
 """The OpenAPI document: reading it, walking it, and resolving `$ref`.
 
-A `Node` is a value with its JSON pointer, so that every error says where the document is wrong.
+A `DocumentNode` is a value with its JSON pointer, so that errors say where the document is wrong.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dovetail.compose.openapi.yaml_text import read_yaml
 from dovetail.core.schema.json_values import read_json, show
 from dovetail.errors import InvalidValueError, UsageError
 
-__all__ = ["Document", "LoadRef", "Node", "Spec", "read_document"]
+__all__ = ["Document", "DocumentNode", "LoadRef", "Spec", "read_document"]
 
 Spec: TypeAlias = Mapping[str, Any] | str | Path
 """An OpenAPI document: a dict, a text in JSON or YAML, or a path."""
@@ -43,16 +43,16 @@ class Document:
         self._loaded[url] = self
 
     @property
-    def root(self) -> Node:
+    def root(self) -> DocumentNode:
         """The whole document."""
-        return Node(self, self.value, "")
+        return DocumentNode(self, self.value, "")
 
     @property
     def is_30(self) -> bool:
         """Whether schemas are those of OpenAPI 3.0 and not JSON Schema."""
         return str(self.value.get("openapi", "")).startswith("3.0")
 
-    def find(self, reference: str, source: Node) -> Node:
+    def find(self, reference: str, source: DocumentNode) -> DocumentNode:
         """Return the target of a `$ref` that is written at `source`; raises UsageError."""
         url, pointer = urldefrag(reference)
         document = self._open(urljoin(self.url, url), source) if url else self
@@ -67,9 +67,9 @@ class Document:
                 value = value[int(key)]
             else:
                 raise source.error(f"the $ref {reference!r} leads nowhere: there is no {key!r}")
-        return Node(document, value, unquote(pointer))
+        return DocumentNode(document, value, unquote(pointer))
 
-    def _open(self, url: str, source: Node) -> Document:
+    def _open(self, url: str, source: DocumentNode) -> Document:
         if url in self._loaded:
             return self._loaded[url]
         if self._load_ref is None:
@@ -87,7 +87,7 @@ class Document:
         return {"openapi": self.value["openapi"]} if "openapi" in self.value else {}
 
 
-class Node:
+class DocumentNode:
     """A value of the document with its JSON pointer."""
 
     __slots__ = ("document", "pointer", "value")
@@ -106,13 +106,13 @@ class Node:
         """Return the error that names this place."""
         return UsageError(f"OpenAPI document, {self.document.url}#{self.pointer}: {problem}")
 
-    def find(self, key: str) -> Node | None:
+    def find(self, key: str) -> DocumentNode | None:
         """Return a member of an object, None if there is none or it is null."""
         self.expect_object()
         value = self.value.get(key)
         return None if value is None else self._child(key, value)
 
-    def members(self, key: str | None = None) -> Iterator[tuple[str, Node]]:
+    def members(self, key: str | None = None) -> Iterator[tuple[str, DocumentNode]]:
         """Yield the members of this object, or of the object under `key`, if there is one."""
         node = self if key is None else self.find(key)
         if node is not None:
@@ -120,7 +120,7 @@ class Node:
             for name, value in node.value.items():
                 yield str(name), node._child(str(name), value)
 
-    def items(self, key: str) -> Iterator[Node]:
+    def items(self, key: str) -> Iterator[DocumentNode]:
         """Yield the items of the array under `key`, if there is one."""
         node = self.find(key)
         if node is not None:
@@ -137,7 +137,7 @@ class Node:
         text: str = node.value
         return text
 
-    def resolve(self) -> Node:
+    def resolve(self) -> DocumentNode:
         """Return the node itself, or what its `$ref` leads to."""
         node = self
         for _ in range(_MAX_HOPS):
@@ -152,9 +152,9 @@ class Node:
         """Raise UsageError unless this is an object."""
         self._expect(dict, "an object")
 
-    def _child(self, key: str, value: Any) -> Node:
+    def _child(self, key: str, value: Any) -> DocumentNode:
         step = key.replace("~", "~0").replace("/", "~1")
-        return Node(self.document, value, f"{self.pointer}/{step}")
+        return DocumentNode(self.document, value, f"{self.pointer}/{step}")
 
     def _expect(self, kind: type, words: str) -> None:
         if not isinstance(self.value, kind):

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from dovetail.compose.openapi.document import Document, Node
+from dovetail.compose.openapi.document import Document, DocumentNode
 
-__all__ = ["Body", "Operation", "OperationHead", "Parameter", "Place", "find_operations"]
+__all__ = ["Body", "Operation", "OperationHead", "OperationParameter", "Place", "find_operations"]
 
 Place = Literal["path", "query", "header", "cookie"]
 
@@ -47,7 +47,7 @@ _MULTIPART = "multipart/form-data"
 
 
 @dataclass(frozen=True, slots=True)
-class Parameter:
+class OperationParameter:
     """A parameter of an operation."""
 
     name: str
@@ -58,7 +58,7 @@ class Parameter:
     allow_reserved: bool
     # Whether the value is sent as JSON text, whatever its style.
     is_json: bool
-    schema: Node | None
+    schema: DocumentNode | None
     description: str
 
 
@@ -68,9 +68,9 @@ class Body:
 
     media_type: str
     required: bool
-    schema: Node | None
+    schema: DocumentNode | None
     # By property, for forms.
-    encodings: dict[str, Node]
+    encodings: dict[str, DocumentNode]
     description: str
 
     @property
@@ -94,8 +94,8 @@ class OperationHead:
     path: str
     id: str
     tags: tuple[str, ...]
-    node: Node
-    path_item: Node
+    node: DocumentNode
+    path_item: DocumentNode
 
     @property
     def label(self) -> str:
@@ -127,14 +127,14 @@ class Operation:
     head: OperationHead
     summary: str
     description: str
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[OperationParameter, ...]
     body: Body | None
     # The schema that all successful responses have, if they have one.
-    output: Node | None
+    output: DocumentNode | None
     media_types: tuple[str, ...]
     # Alternatives; each is the names of the schemes that are needed together.
     security: tuple[tuple[str, ...], ...]
-    server: Node | None
+    server: DocumentNode | None
 
 
 def find_operations(document: Document) -> Iterator[OperationHead]:
@@ -169,8 +169,8 @@ def _is_text(value: Any) -> bool:
     return isinstance(value, str)
 
 
-def _read_parameters(head: OperationHead) -> Iterator[Parameter]:
-    found: dict[tuple[str, str], Parameter] = {}
+def _read_parameters(head: OperationHead) -> Iterator[OperationParameter]:
+    found: dict[tuple[str, str], OperationParameter] = {}
     for owner in (head.path_item, head.node):
         for each in owner.items("parameters"):
             parameter = _read_parameter(each.resolve())
@@ -181,14 +181,15 @@ def _read_parameters(head: OperationHead) -> Iterator[Parameter]:
     for name in variables:
         # Common in real documents: a variable that nothing describes.
         found.setdefault(
-            ("path", name), Parameter(name, "path", "simple", False, True, False, False, None, "")
+            ("path", name),
+            OperationParameter(name, "path", "simple", False, True, False, False, None, ""),
         )
     for parameter in found.values():
         if parameter.place != "path" or parameter.name in variables:
             yield parameter
 
 
-def _read_parameter(node: Node) -> Parameter | None:
+def _read_parameter(node: DocumentNode) -> OperationParameter | None:
     name, place = node.text("name"), node.text("in")
     if not name:
         raise node.error("a parameter needs a name")
@@ -202,7 +203,7 @@ def _read_parameter(node: Node) -> Parameter | None:
         raise node.error(f"style in {place} is one of {', '.join(styles)}, got {style!r}")
     explode = node.value.get("explode")
     content = next(node.members("content"), None)
-    return Parameter(
+    return OperationParameter(
         name=name,
         place=place,  # type: ignore[arg-type]
         style=style,
@@ -215,7 +216,7 @@ def _read_parameter(node: Node) -> Parameter | None:
     )
 
 
-def _read_body(node: Node) -> Body | None:
+def _read_body(node: DocumentNode) -> Body | None:
     contents = dict(node.members("content"))
     if not contents:
         return None
@@ -237,7 +238,7 @@ def _preference(media_type: str) -> int:
     return 2 + (order.index(media_type) if media_type in order else len(order))
 
 
-def _read_success(node: Node) -> tuple[Node | None, tuple[str, ...]]:
+def _read_success(node: DocumentNode) -> tuple[DocumentNode | None, tuple[str, ...]]:
     """Return the schema of every successful response, if it is the same, and the media types."""
     responses = {
         status: response.resolve()
@@ -247,7 +248,7 @@ def _read_success(node: Node) -> tuple[Node | None, tuple[str, ...]]:
     good = [each for status, each in responses.items() if status[:1] == "2"]
     if not good and "default" in responses:
         good = [responses["default"]]
-    schemas: list[Node | None] = []
+    schemas: list[DocumentNode | None] = []
     media_types: dict[str, None] = {}
     for response in good:
         contents = dict(response.members("content"))
@@ -262,12 +263,12 @@ def _read_success(node: Node) -> tuple[Node | None, tuple[str, ...]]:
     return (first if is_same else None), tuple(media_types)
 
 
-def _read_security(node: Node) -> tuple[tuple[str, ...], ...]:
+def _read_security(node: DocumentNode) -> tuple[tuple[str, ...], ...]:
     owner = node if node.value.get("security") is not None else node.document.root
     return tuple(tuple(name for name, _ in each.members()) for each in owner.items("security"))
 
 
-def _find_server(node: Node, path_item: Node) -> Node | None:
+def _find_server(node: DocumentNode, path_item: DocumentNode) -> DocumentNode | None:
     """Return the first server of the operation, of its path or of the document."""
     owners = (node, path_item, node.document.root)
     return next((server for owner in owners for server in owner.items("servers")), None)

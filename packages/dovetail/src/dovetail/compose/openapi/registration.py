@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from urllib.parse import quote
 
 from dovetail.compose.openapi.answers import to_contents, to_result
-from dovetail.compose.openapi.api import Api
+from dovetail.compose.openapi.api import ApiClient
 from dovetail.compose.openapi.arguments import input_schema, name_arguments
 from dovetail.compose.openapi.descriptions import describe_operation
 from dovetail.compose.openapi.document import Document
@@ -17,13 +17,13 @@ from dovetail.compose.openapi.names import argument_name, tool_name, unique
 from dovetail.compose.openapi.operations import (
     Operation,
     OperationHead,
-    Parameter,
+    OperationParameter,
     find_operations,
 )
 from dovetail.compose.openapi.request_parts import build_request
 from dovetail.compose.openapi.rules import Rule, choose
 from dovetail.compose.openapi.schemas import SchemaConverter
-from dovetail.compose.openapi.security import Credentials
+from dovetail.compose.openapi.security import ApiCredentials
 from dovetail.core.schema.references import Schema
 from dovetail.core.schema.validator import SchemaValidator
 from dovetail.core.uri_template import UriTemplate, is_template
@@ -55,14 +55,14 @@ class ToolServer(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Endpoint:
+class CallableOperation:
     """An operation with what is needed to call it."""
 
     operation: Operation
-    parameters: dict[str, Parameter]
+    parameters: dict[str, OperationParameter]
     base: str
-    api: Api
-    credentials: Credentials
+    api: ApiClient
+    credentials: ApiCredentials
 
     async def answer(self, arguments: dict[str, Any], context: Context[Any] | None) -> Any:
         """Send the request of a call and return the response; raises ToolError."""
@@ -79,8 +79,8 @@ class Registration:
         self,
         server: ToolServer,
         document: Document,
-        api: Api,
-        credentials: Credentials,
+        api: ApiClient,
+        credentials: ApiCredentials,
         *,
         output_schemas: bool,
     ) -> None:
@@ -109,7 +109,7 @@ class Registration:
                     f'{error} (leave the operation out with Rule(to="exclude", {named}))'
                 ) from None
 
-    def _endpoint(self, head: OperationHead) -> Endpoint:
+    def _endpoint(self, head: OperationHead) -> CallableOperation:
         operation = head.read()
         shown = [
             each
@@ -118,7 +118,7 @@ class Registration:
         ]
         parameters = name_arguments(shown, has_body=operation.body is not None)
         base = self._api.find_base(operation)
-        return Endpoint(operation, parameters, base, self._api, self._credentials)
+        return CallableOperation(operation, parameters, base, self._api, self._credentials)
 
     def _add_tool(self, head: OperationHead) -> None:
         endpoint = self._endpoint(head)
@@ -178,9 +178,9 @@ class Registration:
             mime_type=next((each for each in operation.media_types if "*" not in each), None),
         )
 
-    def _variables(self, endpoint: Endpoint) -> dict[str, Parameter]:
+    def _variables(self, endpoint: CallableOperation) -> dict[str, OperationParameter]:
         """Return the parameters that a URI can carry; raises UsageError if it cannot carry all."""
-        found: dict[str, Parameter] = {}
+        found: dict[str, OperationParameter] = {}
         for name, parameter in endpoint.parameters.items():
             schema = {} if parameter.schema is None else self._requests.root(parameter.schema)
             is_plain = schema.get("type") not in ("array", "object") and not parameter.is_json
@@ -213,7 +213,7 @@ def _tool_function(
 
 def _resource_function(
     read: Callable[[Context[Any] | None, dict[str, Any]], Any],
-    variables: dict[str, Parameter],
+    variables: dict[str, OperationParameter],
     *,
     needs_caller: bool,
 ) -> Callable[..., Any]:
@@ -235,7 +235,9 @@ def _resource_function(
     return function
 
 
-def _resource_uri(server: str, head: OperationHead, variables: dict[str, Parameter]) -> str:
+def _resource_uri(
+    server: str, head: OperationHead, variables: dict[str, OperationParameter]
+) -> str:
     """Return `api://NAME/path/{id}{?page}`."""
     path = head.path
     for argument, parameter in variables.items():

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote, unquote
 
 from dovetail.compose.openapi.bodies import EncodedBody, encode_body
-from dovetail.compose.openapi.operations import Operation, Parameter
+from dovetail.compose.openapi.operations import Operation, OperationParameter
 from dovetail.compose.openapi.security import Placement
 from dovetail.compose.openapi.styles import (
     cookie_pairs,
@@ -45,7 +45,7 @@ class RequestParts(NamedTuple):
 
 def build_request(
     operation: Operation,
-    parameters: Mapping[str, Parameter],
+    parameters: Mapping[str, OperationParameter],
     arguments: Mapping[str, Any],
     credentials: Placement,
 ) -> RequestParts:

@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 
 from dovetail.compose.openapi.descriptions import shorten
-from dovetail.compose.openapi.document import Node
+from dovetail.compose.openapi.document import DocumentNode
 from dovetail.compose.openapi.names import argument_name, unique
 from dovetail.core.schema.references import Schema, map_schemas, reference_to
 from dovetail.core.schema.validator import SchemaValidator
@@ -85,7 +85,7 @@ _SINGLE = (
 _BOUNDS = (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum"))
 
 
-def is_binary(schema: Node) -> bool:
+def is_binary(schema: DocumentNode) -> bool:
     """Whether a property of a form is a file."""
     value = schema.value
     if value.get("format") == "binary":
@@ -114,11 +114,11 @@ class SchemaConverter:
         self._names: dict[tuple[str, str], str] = {}
         self._definitions: dict[str, Schema] = {}
         self._measured: dict[str, Measured] = {}
-        self._pending: list[tuple[str, Node]] = []
+        self._pending: list[tuple[str, DocumentNode]] = []
         self._patterns: dict[str, bool] = {}
         self._count = 0
 
-    def convert(self, node: Node) -> Schema:
+    def convert(self, node: DocumentNode) -> Schema:
         """Return a schema whose references lead to definitions of this converter."""
         schema = self._convert(node, 0)
         while self._pending:
@@ -126,7 +126,7 @@ class SchemaConverter:
             self._definitions[name] = self._convert(target, 0)
         return schema if isinstance(schema, dict) else {}
 
-    def root(self, node: Node) -> Schema:
+    def root(self, node: DocumentNode) -> Schema:
         """Return a schema without a `$ref` at its root."""
         return self.convert(node.resolve())
 
@@ -170,7 +170,7 @@ class SchemaConverter:
             self._measured[name] = Measured(_size(definition), _find_targets(definition))
         return self._measured[name]
 
-    def _convert(self, node: Node, depth: int) -> Any:
+    def _convert(self, node: DocumentNode, depth: int) -> Any:
         value = node.value
         if isinstance(value, bool):
             return value
@@ -193,7 +193,7 @@ class SchemaConverter:
             schema = _one_as_any(schema)
         return schema
 
-    def _refer(self, node: Node) -> Schema:
+    def _refer(self, node: DocumentNode) -> Schema:
         target = node.resolve()
         name = self._names.get(target.key)
         if name is None:
@@ -206,7 +206,7 @@ class SchemaConverter:
             schema["description"] = shorten(text)
         return schema
 
-    def _scalars(self, node: Node) -> Schema:
+    def _scalars(self, node: DocumentNode) -> Schema:
         value: Mapping[str, Any] = node.value
         schema: Schema = {}
         kind = value.get("type")
@@ -234,7 +234,7 @@ class SchemaConverter:
             schema["contentEncoding"] = "base64"
         return schema
 
-    def _inner(self, node: Node, depth: int) -> Schema:
+    def _inner(self, node: DocumentNode, depth: int) -> Schema:
         value: Mapping[str, Any] = node.value
         schema: Schema = {}
         for keyword in _MAPS:
@@ -255,7 +255,7 @@ class SchemaConverter:
             schema["items"] = {}
         return schema
 
-    def _drop_hidden(self, node: Node, schema: Schema) -> None:
+    def _drop_hidden(self, node: DocumentNode, schema: Schema) -> None:
         hidden = {
             name
             for name, part in node.members("properties")
@@ -267,7 +267,7 @@ class SchemaConverter:
             if "required" in schema:
                 schema["required"] = [name for name in schema["required"] if name not in hidden]
 
-    def _is_hidden(self, node: Node) -> bool:
+    def _is_hidden(self, node: DocumentNode) -> bool:
         # In 3.0 nothing may stand next to a $ref, so the flag is often in a part of its own.
         parts = (part.value for part in node.items("allOf"))
         return any(

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 from urllib.parse import quote
 
-from dovetail.compose.openapi.document import Document, Node
+from dovetail.compose.openapi.document import Document, DocumentNode
 from dovetail.errors import ToolError, UsageError
 from dovetail.features.context import Context
 
-__all__ = ["Credential", "CredentialSource", "Credentials", "Placement", "SecurityScheme"]
+__all__ = ["ApiCredentials", "Credential", "CredentialSource", "Placement", "SecurityScheme"]
 
 Credential: TypeAlias = str | tuple[str, str]
 """A key or a token; for HTTP basic authentication "user:password" or (user, password)."""
@@ -62,7 +62,7 @@ class Placement:
             self.header["Authorization"] = f"{prefix} {value}"
 
 
-class Credentials:
+class ApiCredentials:
     """The credentials for requests, fixed ones or those of the caller."""
 
     def __init__(self, document: Document, source: CredentialSource | None) -> None:
@@ -129,7 +129,7 @@ class Credentials:
         return await value if inspect.isawaitable(value) else value
 
 
-def _read_scheme(name: str, node: Node) -> SecurityScheme:
+def _read_scheme(name: str, node: DocumentNode) -> SecurityScheme:
     kind = node.text("type")
     if kind == "apiKey":
         place, key = node.text("in"), node.text("name")

@@ -21,8 +21,8 @@ from msgspec import Struct
 
 from dovetail.client.background import BackgroundTasks
 from dovetail.client.subscriptions import Change, Interest
-from dovetail.compose.proxy.connection import Feed, UpstreamConnection
-from dovetail.compose.proxy.upstream import Caller, Upstream
+from dovetail.compose.proxy.connection import UpstreamConnection, UpstreamFeed
+from dovetail.compose.proxy.upstream import CallOrigin, Upstream
 from dovetail.core.changes import ChangeEvent, ChangeKind
 from dovetail.errors import DovetailError, RpcError, TransportError
 from dovetail.stores.cluster import Cluster
@@ -68,8 +68,8 @@ class _Watched:
 
     connection: UpstreamConnection
     # The callers that watch each resource.
-    uris: dict[str, dict[object, Caller]] = field(default_factory=dict)
-    feed: Feed | None = None
+    uris: dict[str, dict[object, CallOrigin]] = field(default_factory=dict)
+    feed: UpstreamFeed | None = None
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
@@ -96,7 +96,7 @@ class ChangeRelay:
         if self._find_lists(connection) != Interest():
             self._tasks.start(self._try_to_open(self._state_of(connection)))
 
-    async def watch(self, caller: Caller, uri: str) -> None:
+    async def watch(self, caller: CallOrigin, uri: str) -> None:
         """Subscribe to a resource for a caller; raises what the upstream answers."""
         connection = await self._upstream.acquire(caller)
         watched = self._state_of(connection)
@@ -165,13 +165,13 @@ class ChangeRelay:
             interest = Interest(lists.tools, lists.prompts, lists.resources, tuple(watched.uris))
             watched.feed = None
             if interest != Interest():
-                feed = Feed(watched.connection, interest, self._changed, self._lost)
+                feed = UpstreamFeed(watched.connection, interest, self._changed, self._lost)
                 await era.open_feed(feed)
                 watched.feed = feed
             if previous is not None:
                 await era.close_feed(previous)
 
-    def _lost(self, feed: Feed) -> None:
+    def _lost(self, feed: UpstreamFeed) -> None:
         for watched in tuple(self._watched.values()):
             if watched.feed is feed and not self._closed:
                 watched.feed = None

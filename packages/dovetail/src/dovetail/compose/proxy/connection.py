@@ -22,7 +22,7 @@ from dovetail.spec.models import LogParams
 from dovetail.spec.revisions import Family, Revision
 from dovetail.wire.messages import Notification
 
-__all__ = ["Feed", "UpstreamConnection"]
+__all__ = ["UpstreamConnection", "UpstreamFeed"]
 
 _LEVELS = tuple(LOG_LEVELS)
 # The default of `Settings.log_level`, which a legacy upstream gets in the handshake.
@@ -163,7 +163,7 @@ class UpstreamConnection:
         await self.era.rpc.close()
 
 
-class Feed(Subscription):
+class UpstreamFeed(Subscription):
     """A subscription at the upstream that passes each change on at once."""
 
     def __init__(
@@ -171,7 +171,7 @@ class Feed(Subscription):
         connection: UpstreamConnection,
         interest: Interest,
         on_change: Callable[[Change], None],
-        on_end: Callable[[Feed], None],
+        on_end: Callable[[UpstreamFeed], None],
     ) -> None:
         super().__init__(connection.era, interest)
         self._on_change = on_change

@@ -17,16 +17,16 @@ from dovetail.compose.proxy.envelopes import count_hops, declared_by, make_meta,
 from dovetail.compose.proxy.failures import UpstreamError, explain
 from dovetail.compose.proxy.forwarding import Forwarding
 from dovetail.compose.proxy.questions import (
+    CallLocation,
     KeptCall,
     KeptCalls,
-    Place,
     ask_in_retry,
     pass_on_questions,
     read_answers,
 )
 from dovetail.compose.proxy.results import ResultHead, read_head
 from dovetail.compose.proxy.routed_calls import Routed, RoutedCalls
-from dovetail.compose.proxy.upstream import Caller, Upstream
+from dovetail.compose.proxy.upstream import CallOrigin, Upstream
 from dovetail.core.call import Call
 from dovetail.core.options import Options
 from dovetail.core.principal import owner_of
@@ -35,7 +35,7 @@ from dovetail.errors import PeerError, RpcError, TransportError
 from dovetail.runtime.connection import Connection
 from dovetail.spec.revisions import Family, Revision
 
-__all__ = ["Answer", "Forwarder"]
+__all__ = ["Forwarder", "UpstreamResult"]
 
 Prepare: TypeAlias = Callable[[UpstreamConnection, dict[str, Any]], Awaitable[None]]
 
@@ -49,7 +49,7 @@ class _CallerKey:
     __slots__ = ("__weakref__",)
 
 
-class Answer:
+class UpstreamResult:
     """A result of the upstream."""
 
     __slots__ = ("connection", "head", "raw", "revision")
@@ -86,7 +86,7 @@ class Forwarder:
         self._client_info = client_info
         self._keys: WeakKeyDictionary[Any, _CallerKey] = WeakKeyDictionary()
 
-    def caller_of(self, call: Call) -> Caller:
+    def caller_of(self, call: Call) -> CallOrigin:
         """Return the caller of a call."""
         link = call.link
         session = link.session
@@ -97,7 +97,9 @@ class Forwarder:
                 key = self._keys[session] = _CallerKey()
         elif isinstance(link, Connection):
             key = link
-        return Caller(call.principal, key, declared_by(call.peer.capabilities), count_hops(call))
+        return CallOrigin(
+            call.principal, key, declared_by(call.peer.capabilities), count_hops(call)
+        )
 
     async def forward(
         self,
@@ -109,7 +111,7 @@ class Forwarder:
         tasks: bool = False,
         prepare: Prepare | None = None,
         home: UpstreamConnection | None = None,
-    ) -> Answer:
+    ) -> UpstreamResult:
         """Return the upstream's result; questions on the way are passed on to the caller.
 
         `uri` is the resource to read. With `tasks`, the result may be a task. `prepare` may
@@ -135,7 +137,7 @@ class Forwarder:
         tasks: bool,
         prepare: Prepare | None,
         home: UpstreamConnection | None,
-    ) -> Answer:
+    ) -> UpstreamResult:
         is_modern = call.era.revision.family is Family.MODERN
         if is_modern and call.is_retried:
             place = await self.kept.find(call)
@@ -159,7 +161,7 @@ class Forwarder:
                     return await self._keep(connection, call, caller, method, sent)
                 forwarding = Forwarding(call, caller.key, self.asker, self._seconds)
                 raw = await self._exchange(connection, forwarding, method, sent)
-                return Answer(raw, connection.era.revision, connection)
+                return UpstreamResult(raw, connection.era.revision, connection)
             except TransportError as error:
                 # A tool that may have run is not run again.
                 if is_last or (method == "tools/call" and not isinstance(error, UnreachableError)):
@@ -194,11 +196,11 @@ class Forwarder:
         self,
         connection: UpstreamConnection,
         call: Call,
-        caller: Caller,
+        caller: CallOrigin,
         method: str,
         params: dict[str, Any],
         tasks: bool,
-    ) -> Answer:
+    ) -> UpstreamResult:
         revision = connection.era.revision
         declared = caller.declared
         stamp_modern(params["_meta"], call, revision, self._client_info, declared, tasks=tasks)
@@ -209,7 +211,7 @@ class Forwarder:
             raw = await self._exchange(connection, forwarding, method, params)
             head = read_head(raw, method)
             if head.result_type == "complete" or (tasks and head.result_type == "task"):
-                return Answer(raw, revision, connection, head)
+                return UpstreamResult(raw, revision, connection, head)
             if head.result_type != "input_required" or not _asks_back(call, method):
                 raise PeerError(f"{method} was answered with {head.result_type!r}")
             if call.era.revision.family is Family.MODERN:
@@ -226,10 +228,10 @@ class Forwarder:
         self,
         connection: UpstreamConnection,
         call: Call,
-        caller: Caller,
+        caller: CallOrigin,
         method: str,
         params: dict[str, Any],
-    ) -> Answer:
+    ) -> UpstreamResult:
         """Run a call of a modern caller so that it can wait for answers in later requests."""
         kept = self.start(connection, call, caller, method, params)
         return await self._wait_for_kept(call, kept)
@@ -238,7 +240,7 @@ class Forwarder:
         self,
         connection: UpstreamConnection,
         call: Call,
-        caller: Caller,
+        caller: CallOrigin,
         method: str,
         params: dict[str, Any],
         *,
@@ -249,10 +251,10 @@ class Forwarder:
         kept = KeptCall(forwarding, owner_of(call.principal))
         forwarding.asker = kept
 
-        async def run() -> Answer:
+        async def run() -> UpstreamResult:
             try:
                 raw = await self._exchange(connection, forwarding, method, params)
-                return Answer(raw, connection.era.revision, connection)
+                return UpstreamResult(raw, connection.era.revision, connection)
             finally:
                 self.upstream.release()
 
@@ -261,7 +263,7 @@ class Forwarder:
         kept.running.add_done_callback(lambda done: done.cancelled() or done.exception())
         return kept
 
-    async def _wait_for_kept(self, call: Call, kept: KeptCall) -> Answer:
+    async def _wait_for_kept(self, call: Call, kept: KeptCall) -> UpstreamResult:
         try:
             asks = await kept.outcome()
         except asyncio.CancelledError:
@@ -271,14 +273,14 @@ class Forwarder:
             self.kept.keep(kept)
             raise ask_in_retry(call, self.routed.place_of(kept), asks)
         assert kept.running is not None
-        answer: Answer = kept.running.result()
+        answer: UpstreamResult = kept.running.result()
         return answer
 
-    async def _go_on(self, call: Call, place: Place) -> Answer:
+    async def _go_on(self, call: Call, place: CallLocation) -> UpstreamResult:
         """Continue a kept call with the answers of its caller."""
         if self.routed.is_elsewhere(place):
             raw, revision = await self.routed.go_on(call, place)
-            return Answer(raw, revision, None)
+            return UpstreamResult(raw, revision, None)
         kept = self.kept.take(place.id, owner_of(call.principal))
         kept.take(call)
         return await self._wait_for_kept(call, kept)
@@ -287,7 +289,7 @@ class Forwarder:
         """Return the result of an ended call for another process; raises RpcError or ToolError."""
         assert kept.running is not None
         try:
-            answer: Answer = kept.running.result()
+            answer: UpstreamResult = kept.running.result()
         except RpcError:
             raise
         except (PeerError, TransportError, TimeoutError) as error:

@@ -30,9 +30,9 @@ from dovetail.spec.revisions import Revision
 from dovetail.wire import codec
 
 __all__ = [
+    "CallLocation",
     "KeptCall",
     "KeptCalls",
-    "Place",
     "ask_in_retry",
     "fit_question",
     "gone",
@@ -90,7 +90,7 @@ def _rounds_of(call: Call) -> Any:
     return call.era.rounds
 
 
-class Place(Struct, array_like=True):
+class CallLocation(Struct, array_like=True):
     """Where a call is kept, as the sealed record says it."""
 
     id: str
@@ -181,13 +181,13 @@ class KeptCalls:
     def __len__(self) -> int:
         return len(self._calls)
 
-    async def find(self, call: Call) -> Place | None:
+    async def find(self, call: Call) -> CallLocation | None:
         """Return where the call is kept that a request retries, None for a first request."""
         place = call.record.results.get(_KEPT)
         if place is None:
             return None
         await _rounds_of(call).use_round(call)
-        return codec.decode_as(Place, place)
+        return codec.decode_as(CallLocation, place)
 
     def take(self, id: str, owner: str | None) -> KeptCall:
         """Return a kept call to continue it; raises InvalidParamsError."""
@@ -219,7 +219,7 @@ class KeptCalls:
             self._expire(kept)
 
 
-def ask_in_retry(call: Call, place: Place, asks: Mapping[str, Ask]) -> InputRequired:
+def ask_in_retry(call: Call, place: CallLocation, asks: Mapping[str, Ask]) -> InputRequired:
     """Return the result with the questions of a call that is kept."""
     call.record.results = {_KEPT: Raw(codec.encode(place))}
     return InputRequired(_rounds_of(call).interim(call, asks))

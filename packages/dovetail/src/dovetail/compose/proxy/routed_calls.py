@@ -20,7 +20,7 @@ from dovetail.compose.proxy.cluster_messages import (
     read_asks,
     write_asks,
 )
-from dovetail.compose.proxy.questions import KeptCall, KeptCalls, Place, ask_in_retry, gone
+from dovetail.compose.proxy.questions import CallLocation, KeptCall, KeptCalls, ask_in_retry, gone
 from dovetail.core.call import Call
 from dovetail.core.link import Outgoing
 from dovetail.core.principal import owner_of
@@ -90,15 +90,15 @@ class RoutedCalls:
         cluster.on_message(f"{topic}:ended", self._end)
         cluster.on_message(f"{topic}:message", self._pass_on)
 
-    def place_of(self, kept: KeptCall) -> Place:
+    def place_of(self, kept: KeptCall) -> CallLocation:
         """Return where this process keeps a call."""
-        return Place(kept.id, "" if self._cluster is None else self._cluster.node)
+        return CallLocation(kept.id, "" if self._cluster is None else self._cluster.node)
 
-    def is_elsewhere(self, place: Place) -> bool:
+    def is_elsewhere(self, place: CallLocation) -> bool:
         """Whether another process keeps the call."""
         return self._cluster is not None and place.node not in ("", self._cluster.node)
 
-    async def go_on(self, call: Call, place: Place) -> Routed:
+    async def go_on(self, call: Call, place: CallLocation) -> Routed:
         """Continue a call that another process keeps; raises what that process answers."""
         cluster = self._cluster
         assert cluster is not None
@@ -196,7 +196,7 @@ class _NodeLink(NullLink):
         self._cluster.send(self._node, self._topic, codec.encode(told))
 
 
-def _read_outcome(call: Call, place: Place, raw: bytes) -> Routed:
+def _read_outcome(call: Call, place: CallLocation, raw: bytes) -> Routed:
     outcome = codec.decode_as(_Outcome, raw)
     if outcome.failure is not None:
         raise outcome.failure.to_error()

@@ -26,7 +26,7 @@ from msgspec import Raw, Struct
 from dovetail.client.legacy_tasks import LegacyTaskCalls
 from dovetail.compose.proxy.connection import UpstreamConnection
 from dovetail.compose.proxy.failures import UpstreamError
-from dovetail.compose.proxy.forwarder import Answer, Forwarder
+from dovetail.compose.proxy.forwarder import Forwarder, UpstreamResult
 from dovetail.compose.proxy.questions import KeptCall, fit_question
 from dovetail.compose.proxy.results import fit_result
 from dovetail.compose.proxy.routed_tasks import TaskRoutes
@@ -140,7 +140,7 @@ class ProxyTasks(KeptTasks):
             elif support == "required":
                 raise call.era.tasks.needed(name)
 
-    def answer_call(self, call: Call, answer: Answer, *, asked: bool) -> Encoded:
+    def answer_call(self, call: Call, answer: UpstreamResult, *, asked: bool) -> Encoded:
         """Return the result of a tool, or the task that runs it; `asked`: for a task."""
         revision = answer.revision
         if answer.head is not None and answer.head.result_type == "task":
@@ -208,7 +208,7 @@ class ProxyTasks(KeptTasks):
         known.waiting = None
         assert waiting.running is not None
         try:
-            answer: Answer = waiting.running.result()
+            answer: UpstreamResult = waiting.running.result()
         except RpcError as error:
             failure = {"code": error.code, "message": error.message}
             if error.data is not None:
@@ -334,14 +334,16 @@ class ProxyTasks(KeptTasks):
     # -- reading --------------------------------------------------------------------------------
 
     def _read(
-        self, call: Call, kind: type[_Task], answer: Answer, id: str | None = None
+        self, call: Call, kind: type[_Task], answer: UpstreamResult, id: str | None = None
     ) -> TaskView:
         task = _decode(kind, answer.raw)
         if task is None:
             raise UpstreamError(self._forwarder.upstream.name, "sent an invalid task")
         return self._view(call, task, answer, id)
 
-    def _view(self, call: Call, task: _Task, answer: Answer, id: str | None = None) -> TaskView:
+    def _view(
+        self, call: Call, task: _Task, answer: UpstreamResult, id: str | None = None
+    ) -> TaskView:
         """Return a task; `id` is the one that the caller knows, if it knows one."""
         known = self._known.get(task.task_id)
         if known is None:

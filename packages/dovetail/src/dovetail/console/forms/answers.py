@@ -8,15 +8,15 @@ from msgspec import UNSET, Struct, UnsetType
 
 from dovetail.console.forms.checking import Checker, Fault, Path, TooLargeError
 from dovetail.console.forms.edits import (
-    Change,
     Edit,
+    FormChange,
     RefusedEditError,
     make_change,
     without_gaps,
 )
 from dovetail.console.forms.form_schema import FormSchema
 from dovetail.console.forms.initial_values import initial_value
-from dovetail.console.forms.nodes import Drawing, Node, State
+from dovetail.console.forms.nodes import Drawing, FormNode, State
 
 __all__ = ["FormAnswer", "FormRequest", "answer_form"]
 
@@ -48,22 +48,22 @@ class FormError(Struct):
 class FormAnswer(Struct, omit_defaults=True):
     """The tree and the errors are those of the value after the change."""
 
-    node: Node
+    node: FormNode
     errors: list[FormError]
-    change: Change | UnsetType = UNSET
+    change: FormChange | UnsetType = UNSET
     # Why the edit was not made.
     refused: str = ""
 
 
 def answer_form(form: FormSchema, asked: FormRequest) -> FormAnswer:
     """Make the change that was asked for, check the value and describe the form."""
-    change: Change | None = None
+    change: FormChange | None = None
     refused = ""
     value, holes = asked.value, asked.holes
     states = dict(asked.states)
     if value is UNSET:
         start = initial_value(form, form.root, with_defaults=asked.defaults)
-        change = Change((), *without_gaps(start))
+        change = FormChange((), *without_gaps(start))
     elif asked.edit is not None:
         checker = Checker(form, value, holes)
         try:
@@ -79,7 +79,7 @@ def answer_form(form: FormSchema, asked: FormRequest) -> FormAnswer:
     return FormAnswer(node, errors, UNSET if change is None else change, refused)
 
 
-def _describe(checker: Checker, states: dict[Path, State]) -> tuple[Node, list[Fault]]:
+def _describe(checker: Checker, states: dict[Path, State]) -> tuple[FormNode, list[Fault]]:
     try:
         faults = checker.faults()
     except (TooLargeError, RecursionError):
@@ -89,17 +89,17 @@ def _describe(checker: Checker, states: dict[Path, State]) -> tuple[Node, list[F
         return Drawing(checker, states).draw([*gaps, *faults]), faults
     except (TooLargeError, RecursionError):
         # A value without a form is still shown as JSON.
-        return Node("any", "any JSON", errors=[fault.message for fault in faults]), faults
+        return FormNode("any", "any JSON", errors=[fault.message for fault in faults]), faults
 
 
-def _apply(change: Change, value: Any, holes: list[Path]) -> tuple[Any, list[Path]]:
+def _apply(change: FormChange, value: Any, holes: list[Path]) -> tuple[Any, list[Path]]:
     path = change.path
     kept = [hole for hole in holes if hole[: len(path)] != path]
     new = [(*path, *hole) for hole in change.holes]
     return _replace(value, path, change), kept + new
 
 
-def _replace(value: Any, path: Path, change: Change) -> Any:
+def _replace(value: Any, path: Path, change: FormChange) -> Any:
     if not path:
         return change.value
     key: Any = path[0]

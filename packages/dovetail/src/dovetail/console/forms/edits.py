@@ -12,9 +12,9 @@ from dovetail.console.forms.initial_values import initial_value
 from dovetail.console.forms.json_text import json_of
 from dovetail.console.forms.kinds import item_schema, property_schema, variant_schemas
 from dovetail.console.forms.merging import resolve
-from dovetail.console.forms.nodes import Drawing, Place
+from dovetail.console.forms.nodes import Drawing, FormPlace
 
-__all__ = ["Change", "Edit", "RefusedEditError", "make_change", "without_gaps"]
+__all__ = ["Edit", "FormChange", "RefusedEditError", "make_change", "without_gaps"]
 
 
 class RefusedEditError(Exception):
@@ -32,7 +32,7 @@ class Edit(Struct):
     level: Annotated[int, Meta(ge=0)] = 0
 
 
-class Change(Struct, rename="camel"):
+class FormChange(Struct, rename="camel"):
     """A new value for a place. `holes` are the places in it that have to be filled in."""
 
     path: Path
@@ -42,7 +42,7 @@ class Change(Struct, rename="camel"):
     is_left_out: bool = False
 
 
-def make_change(edit: Edit, drawing: Drawing, checker: Checker) -> Change | None:
+def make_change(edit: Edit, drawing: Drawing, checker: Checker) -> FormChange | None:
     """The change that an edit makes, None if the value stays; raises RefusedEditError."""
     value = UNSET if () in checker.holes else checker.value
     place = drawing.open(checker.form.root, value, ())
@@ -55,9 +55,9 @@ def make_change(edit: Edit, drawing: Drawing, checker: Checker) -> Change | None
     if found is place.value and path == place.path:
         return None
     if found is UNSET and place.is_listed and path == place.path:
-        return Change(path, None, is_left_out=True)
+        return FormChange(path, None, is_left_out=True)
     plain, holes = without_gaps(found)
-    return Change(path, plain, holes)
+    return FormChange(path, plain, holes)
 
 
 def without_gaps(value: Any) -> tuple[Any, list[Path]]:
@@ -73,18 +73,18 @@ def without_gaps(value: Any) -> tuple[Any, list[Path]]:
     return (plain if isinstance(value, dict) else list(plain.values())), holes
 
 
-def _start(edit: Edit, place: Place, checker: Checker) -> tuple[Path, Any]:
+def _start(edit: Edit, place: FormPlace, checker: Checker) -> tuple[Path, Any]:
     return place.path, initial_value(checker.form, place.schema)
 
 
-def _add_item(edit: Edit, place: Place, checker: Checker) -> tuple[Path, Any]:
+def _add_item(edit: Edit, place: FormPlace, checker: Checker) -> tuple[Path, Any]:
     if not isinstance(place.value, list):
         raise RefusedEditError("is not an array")
     index = len(place.value)
     return (*place.path, index), initial_value(checker.form, item_schema(place.schema, index))
 
 
-def _add_entry(edit: Edit, place: Place, checker: Checker) -> tuple[Path, Any]:
+def _add_entry(edit: Edit, place: FormPlace, checker: Checker) -> tuple[Path, Any]:
     name, schema, form = edit.name, place.schema, checker.form
     if not isinstance(place.value, dict):
         raise RefusedEditError("is not an object")
@@ -100,7 +100,7 @@ def _add_entry(edit: Edit, place: Place, checker: Checker) -> tuple[Path, Any]:
     return (*place.path, name), initial_value(form, part)
 
 
-def _pick(edit: Edit, place: Place, checker: Checker) -> tuple[Path, Any]:
+def _pick(edit: Edit, place: FormPlace, checker: Checker) -> tuple[Path, Any]:
     """Keep what the last picked variant understands, such as properties that both have."""
     form, value, path = checker.form, place.value, place.path
     if edit.level >= len(place.variants):
@@ -126,7 +126,7 @@ def _pick(edit: Edit, place: Place, checker: Checker) -> tuple[Path, Any]:
     return path, {**start, **kept}
 
 
-_Action = Callable[[Edit, Place, Checker], tuple[Path, Any]]
+_Action = Callable[[Edit, FormPlace, Checker], tuple[Path, Any]]
 _ACTIONS: dict[str, _Action] = {
     "start": _start,
     "item": _add_item,

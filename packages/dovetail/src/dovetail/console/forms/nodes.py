@@ -28,7 +28,7 @@ from dovetail.console.forms.merging import resolve
 from dovetail.console.forms.simple_schema import Schema
 from dovetail.console.forms.words import describe_limits, describe_type, labels_of
 
-__all__ = ["Drawing", "Node", "Place", "State", "Variants"]
+__all__ = ["Drawing", "FormNode", "FormPlace", "State", "Variants"]
 
 # A part of a value that is larger or deeper is drawn as JSON.
 _MAX_MEMBERS = 2000
@@ -60,7 +60,7 @@ class Variants(Struct):
     index: int
 
 
-class Node(Struct, omit_defaults=True, rename="camel"):
+class FormNode(Struct, omit_defaults=True, rename="camel"):
     """One place of the value. Names are those of the page: what it draws and which buttons."""
 
     kind: str
@@ -83,11 +83,11 @@ class Node(Struct, omit_defaults=True, rename="camel"):
     state: State = State()
     # The items that stay at their place.
     fixed: int = 0
-    children: dict[str, Node] | list[Node] | UnsetType = UNSET
+    children: dict[str, FormNode] | list[FormNode] | UnsetType = UNSET
     errors: list[str] = []
 
 
-class Place(Struct):
+class FormPlace(Struct):
     """A place of the value with its schema, before and after the choice of variants."""
 
     path: Path
@@ -110,7 +110,7 @@ class Drawing:
         self._states = states
         self._count = 0
 
-    def draw(self, faults: list[Fault]) -> Node:
+    def draw(self, faults: list[Fault]) -> FormNode:
         """The tree; `faults` are the errors of the value."""
         by_place: dict[Path, list[Fault]] = {}
         for fault in faults:
@@ -119,7 +119,7 @@ class Drawing:
         value = UNSET if () in self._checker.holes else self._checker.value
         return self._draw(self.open(self._form.root, value, ()), by_place)
 
-    def open(self, source: Schema | bool, value: Any, path: Path, **flags: bool) -> Place:
+    def open(self, source: Schema | bool, value: Any, path: Path, **flags: bool) -> FormPlace:
         """Choose the variants at a place: those that were picked, else the closest ones."""
         picked = self._states[path].picked if path in self._states else []
         schema = outer = self._resolve(source, value, path)
@@ -134,9 +134,9 @@ class Drawing:
                 index = self._choose(schema, value, path)
             variants.append((schema, index))
             schema = self._resolve(options[index].schema, value, path)
-        return Place(path, value, outer, schema, variants, **flags)
+        return FormPlace(path, value, outer, schema, variants, **flags)
 
-    def child(self, place: Place, key: str | int) -> Place:
+    def child(self, place: FormPlace, key: str | int) -> FormPlace:
         """A place inside of a container, also if nothing is there yet."""
         path, schema = (*place.path, key), place.schema
         value = UNSET if path in self._checker.holes else _member(place.value, key)
@@ -164,14 +164,14 @@ class Drawing:
         options = variant_schemas(self._form, schema)
         return closest([self._checker.find(each.schema, value, path) for each in options], path)
 
-    def _draw(self, place: Place, faults: dict[Path, list[Fault]]) -> Node:
+    def _draw(self, place: FormPlace, faults: dict[Path, list[Fault]]) -> FormNode:
         self._count += 1
         path, value, outer, schema = place.path, place.value, place.outer, place.schema
         if place.variants and path in faults and value is not UNSET:
             faults = self._of_variant(place, faults)
         kind = kind_of(self._form, schema)
         example = _example(outer, schema)
-        node = Node(
+        node = FormNode(
             kind,
             describe_type(self._form, outer) + (", deprecated" if outer.get("deprecated") else ""),
             title=outer.get("title", ""),
@@ -199,7 +199,9 @@ class Drawing:
             self._draw_text(node, place)
         return node
 
-    def _of_variant(self, place: Place, faults: dict[Path, list[Fault]]) -> dict[Path, list[Fault]]:
+    def _of_variant(
+        self, place: FormPlace, faults: dict[Path, list[Fault]]
+    ) -> dict[Path, list[Fault]]:
         """The errors of the chosen variants, which help more than those of the closest one."""
         for union, index in place.variants:
             variant = variant_schemas(self._form, union)[index]
@@ -211,7 +213,7 @@ class Drawing:
                         faults.setdefault(fault.path[:length], []).append(fault)
         return faults
 
-    def _draw_text(self, node: Node, place: Place) -> None:
+    def _draw_text(self, node: FormNode, place: FormPlace) -> None:
         schema, value = place.schema, place.value
         rules = rules_of(self._form, schema)
         node.can_be_empty = rules is None or rules.is_valid("")
@@ -222,7 +224,9 @@ class Drawing:
         is_odd = value is not UNSET and "format" in schema and not _has_format(rules, value)
         node.input = "" if is_odd else _INPUTS.get(schema.get("format", ""), "")
 
-    def _draw_inside(self, node: Node, place: Place, faults: dict[Path, list[Fault]]) -> None:
+    def _draw_inside(
+        self, node: FormNode, place: FormPlace, faults: dict[Path, list[Fault]]
+    ) -> None:
         schema, value = place.schema, place.value
         listed = dict.fromkeys([*schema.get("properties", ()), *schema.get("required", ())])
         is_large = len(value) + len(listed) > _MAX_MEMBERS and isinstance(value, dict)

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dovetail.errors import StoreError
-from dovetail.stores.redis.connection import Connection, Prepare, connect
+from dovetail.stores.redis.connection import Prepare, RedisConnection, connect
 from dovetail.stores.redis.resp import Argument, Script
 from dovetail.stores.redis.url import RedisUrl
 
@@ -44,7 +44,7 @@ class RedisClient:
         self.url = url
         self._prepare = prepare
         self._timeout = timeout
-        self._connection: Connection | None = None
+        self._connection: RedisConnection | None = None
         self._keeper: asyncio.Task[None] | None = None
         self._problem: str | None = "there was no connection yet"
         # When a connection was made after one had been lost.
@@ -138,7 +138,7 @@ class RedisClient:
                 connection, self._connection = self._connection, None
                 await connection.close("the server has been closed")
 
-    async def _use(self, connection: Connection, first: asyncio.Future[None]) -> float:
+    async def _use(self, connection: RedisConnection, first: asyncio.Future[None]) -> float:
         """Use a connection until it has ended; returns for how long it lasted."""
         loop = asyncio.get_running_loop()
         began = loop.time()

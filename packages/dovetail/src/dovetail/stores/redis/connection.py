@@ -17,13 +17,13 @@ from dovetail.errors import StoreError
 from dovetail.stores.redis.resp import Argument, encode_command, handshake
 from dovetail.stores.redis.url import RedisUrl
 
-__all__ = ["Connection", "Prepare", "connect"]
+__all__ = ["Prepare", "RedisConnection", "connect"]
 
 # Bytes that may wait to be sent; beyond, commands are refused.
 _MAX_UNSENT_BYTES = 64 * 1024 * 1024
 
 
-class Connection(asyncio.Protocol):
+class RedisConnection(asyncio.Protocol):
     """A connection; `closed` is done when it has ended."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -125,12 +125,12 @@ class Connection(asyncio.Protocol):
 
 
 # Runs on a new connection before it is used; raises StoreError to refuse it.
-Prepare: TypeAlias = Callable[[Connection], Awaitable[None]]
+Prepare: TypeAlias = Callable[[RedisConnection], Awaitable[None]]
 
 
-async def connect(url: RedisUrl, timeout: float, prepare: Prepare | None = None) -> Connection:
+async def connect(url: RedisUrl, timeout: float, prepare: Prepare | None = None) -> RedisConnection:
     """Connect, log in and prepare the connection; raises StoreError."""
-    connection = Connection(asyncio.get_running_loop())
+    connection = RedisConnection(asyncio.get_running_loop())
     try:
         async with asyncio.timeout(timeout):
             await _open(url, connection)
@@ -153,7 +153,7 @@ async def connect(url: RedisUrl, timeout: float, prepare: Prepare | None = None)
         raise
 
 
-async def _open(url: RedisUrl, connection: Connection) -> None:
+async def _open(url: RedisUrl, connection: RedisConnection) -> None:
     loop = asyncio.get_running_loop()
     if url.socket_path is not None:
         await loop.create_unix_connection(lambda: connection, url.socket_path)

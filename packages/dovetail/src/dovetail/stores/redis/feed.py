@@ -13,10 +13,10 @@ from collections.abc import Awaitable, Callable
 from typing import Any, TypeAlias
 
 from dovetail.errors import StoreError
-from dovetail.stores.redis.connection import Connection, connect
+from dovetail.stores.redis.connection import RedisConnection, connect
 from dovetail.stores.redis.url import RedisUrl
 
-__all__ = ["EntryId", "Feed", "parse_id"]
+__all__ = ["EntryId", "RedisFeed", "parse_id"]
 
 logger = logging.getLogger("dovetail")
 
@@ -31,7 +31,7 @@ _TIMEOUT = 2.0
 _RETRY_SECONDS = 0.25
 
 
-class Feed:
+class RedisFeed:
     """Reads both streams on a connection of its own."""
 
     def __init__(
@@ -41,7 +41,7 @@ class Feed:
         deliver: Callable[[dict[bytes, bytes]], None],
         reset: Callable[[], None],
         emptied: Callable[[], None],
-        identify: Callable[[Connection], Awaitable[bytes]],
+        identify: Callable[[RedisConnection], Awaitable[bytes]],
     ) -> None:
         """`deliver` gets the fields of each message, `reset` is called if some may be lost.
 
@@ -91,7 +91,7 @@ class Feed:
 
     async def _keep_reading(self, first: asyncio.Future[None]) -> None:
         while True:
-            connection: Connection | None = None
+            connection: RedisConnection | None = None
             reason = "the server has been closed"
             try:
                 connection = await connect(self._url, _TIMEOUT)
@@ -115,7 +115,7 @@ class Feed:
                 first.set_result(None)
             await asyncio.sleep(_RETRY_SECONDS * random.uniform(0.5, 1.0))
 
-    async def _find_position(self, connection: Connection) -> None:
+    async def _find_position(self, connection: RedisConnection) -> None:
         """Where to continue, on a new connection, or after a while without a message."""
         async with asyncio.timeout(_TIMEOUT):
             contents = await self._identify(connection)
@@ -136,11 +136,11 @@ class Feed:
         else:
             await self._check_oldest(connection)
 
-    async def _newest(self, connection: Connection, name: bytes) -> EntryId:
+    async def _newest(self, connection: RedisConnection, name: bytes) -> EntryId:
         found = await self._do(connection, "XREVRANGE", name, "+", "-", "COUNT", 1)
         return _first_id(found) or _START
 
-    async def _check_oldest(self, connection: Connection) -> None:
+    async def _check_oldest(self, connection: RedisConnection) -> None:
         """Notice messages that were trimmed before they were read."""
         assert self._seen is not None
         for name in self._streams:
@@ -154,7 +154,7 @@ class Feed:
         logger.warning("messages of other processes may be lost; clients are told to look again")
         self._reset()
 
-    async def _read(self, connection: Connection) -> None:
+    async def _read(self, connection: RedisConnection) -> None:
         assert self._seen is not None
         before = [b"%d-%d" % self._seen[name] for name in self._streams]
         # fmt: off
@@ -178,7 +178,7 @@ class Feed:
             # Far behind: the next ones may be trimmed already.
             await self._check_oldest(connection)
 
-    async def _do(self, connection: Connection, *command: bytes | str | int) -> Any:
+    async def _do(self, connection: RedisConnection, *command: bytes | str | int) -> Any:
         async with asyncio.timeout(_BLOCK_MS / 1000 + _TIMEOUT):
             return await connection.send(command)
 

@@ -21,8 +21,8 @@ from typing import Any
 from dovetail.errors import StoreError
 from dovetail.stores.cluster import ClusterStatistics, MessageHandler, RequestHandler
 from dovetail.stores.redis.client import RedisClient
-from dovetail.stores.redis.connection import Connection
-from dovetail.stores.redis.feed import Feed
+from dovetail.stores.redis.connection import RedisConnection
+from dovetail.stores.redis.feed import RedisFeed
 from dovetail.stores.redis.resp import Argument
 from dovetail.stores.redis.url import RedisUrl
 
@@ -56,7 +56,7 @@ class RedisNode:
         self.client = RedisClient(url, prepare=self._join)
         self._bus = self.key("bus")
         streams = (self._bus, self._inbox(self.node))
-        self._feed = Feed(
+        self._feed = RedisFeed(
             url, streams, self._receive, self._reset, self._note_emptied, self._identify
         )
         self._messages: dict[str, list[MessageHandler]] = {}
@@ -121,7 +121,7 @@ class RedisNode:
             await self.client.close()
             self._fail_answers("the server has been closed")
 
-    async def _join(self, connection: Connection) -> None:
+    async def _join(self, connection: RedisConnection) -> None:
         await self._identify(connection)
         try:
             await self._report(lambda *command: connection.send(command))
@@ -130,7 +130,7 @@ class RedisNode:
             if "OOM" not in error.reason:
                 raise
 
-    async def _identify(self, connection: Connection) -> bytes:
+    async def _identify(self, connection: RedisConnection) -> bytes:
         """The identifier of the contents; raises StoreError if they have another format."""
         key = self.key("format")
         own = f"{FORMAT} {secrets.token_hex(8)}"

@@ -16,7 +16,7 @@ import pytest
 
 from dovetail.client.auth import AuthorizationError, OAuth, login, logout
 from dovetail.client.auth import urls as urls_module
-from dovetail.client.auth.urls import Reach
+from dovetail.client.auth.urls import AddressScope
 from dovetail.errors import PeerError, TransportError
 from tests.patience import CAP
 from tests.peers.scripted import run
@@ -324,9 +324,9 @@ ATTACKS = [
 @pytest.fixture(autouse=True)
 def a_public_server(monkeypatch: pytest.MonkeyPatch) -> None:
     """127.0.0.1 stands for a public address, and 127.0.0.2 for one in the user's network."""
-    reaches = {"127.0.0.1": Reach.PUBLIC, "127.0.0.2": Reach.PRIVATE}
+    scopes = {"127.0.0.1": AddressScope.PUBLIC, "127.0.0.2": AddressScope.PRIVATE}
     monkeypatch.setattr(
-        urls_module.Reach, "of", lambda address: reaches.get(address, Reach.SPECIAL)
+        urls_module.AddressScope, "of", lambda address: scopes.get(address, AddressScope.SPECIAL)
     )
 
 

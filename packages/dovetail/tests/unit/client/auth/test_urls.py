@@ -9,35 +9,35 @@ from typing import Any
 import pytest
 
 from dovetail.client.auth import AuthorizationError
-from dovetail.client.auth.urls import Reach, UrlPolicy, same_url, within
+from dovetail.client.auth.urls import AddressScope, UrlPolicy, same_url, within
 from dovetail.client.http_endpoint import parse_url
 from dovetail.errors import UsageError
 from tests.peers.scripted import run
 
 
 @pytest.mark.parametrize(
-    ("address", "reach"),
+    ("address", "scope"),
     [
-        ("93.184.216.34", Reach.PUBLIC),
-        ("2606:2800:220:1::1", Reach.PUBLIC),
-        ("10.0.0.1", Reach.PRIVATE),
-        ("192.168.1.1", Reach.PRIVATE),
-        ("100.64.0.1", Reach.PRIVATE),
-        ("fd00::1", Reach.PRIVATE),
-        ("127.0.0.1", Reach.LOOPBACK),
-        ("::1", Reach.LOOPBACK),
-        ("169.254.169.254", Reach.SPECIAL),
-        ("fe80::1%eth0", Reach.SPECIAL),
-        ("224.0.0.1", Reach.SPECIAL),
-        ("0.0.0.0", Reach.SPECIAL),
+        ("93.184.216.34", AddressScope.PUBLIC),
+        ("2606:2800:220:1::1", AddressScope.PUBLIC),
+        ("10.0.0.1", AddressScope.PRIVATE),
+        ("192.168.1.1", AddressScope.PRIVATE),
+        ("100.64.0.1", AddressScope.PRIVATE),
+        ("fd00::1", AddressScope.PRIVATE),
+        ("127.0.0.1", AddressScope.LOOPBACK),
+        ("::1", AddressScope.LOOPBACK),
+        ("169.254.169.254", AddressScope.SPECIAL),
+        ("fe80::1%eth0", AddressScope.SPECIAL),
+        ("224.0.0.1", AddressScope.SPECIAL),
+        ("0.0.0.0", AddressScope.SPECIAL),
         # IPv4 inside IPv6
-        ("::ffff:127.0.0.1", Reach.LOOPBACK),
-        ("::ffff:10.0.0.1", Reach.PRIVATE),
-        ("2002:0a00:0001::", Reach.PRIVATE),
+        ("::ffff:127.0.0.1", AddressScope.LOOPBACK),
+        ("::ffff:10.0.0.1", AddressScope.PRIVATE),
+        ("2002:0a00:0001::", AddressScope.PRIVATE),
     ],
 )
-def test_the_reach_of_an_address(address: str, reach: Reach) -> None:
-    assert Reach.of(address) is reach
+def test_the_scope_of_an_address(address: str, scope: AddressScope) -> None:
+    assert AddressScope.of(address) is scope
 
 
 @pytest.mark.parametrize(

@@ -77,10 +77,13 @@ def test_an_upstream_that_fits(given: dict[str, Any]) -> None:
 def test_how_to_reach_an_upstream(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SHOP_TOKEN", SECRET)
     entry = UpstreamEntry(url=URL, token_env="SHOP_TOKEN", headers={"X-Team": "a"})
-    assert entry.reach()["headers"] == {"X-Team": "a", "Authorization": f"Bearer {SECRET}"}
-    assert UpstreamEntry(url=URL, auth="login").reach()["auth"] is not None
+    assert entry.connect_options()["headers"] == {
+        "X-Team": "a",
+        "Authorization": f"Bearer {SECRET}",
+    }
+    assert UpstreamEntry(url=URL, auth="login").connect_options()["auth"] is not None
     command = UpstreamEntry(command="x", args=("y",))
-    assert command.reach()["target"] == {"command": "x", "args": ("y",)}
+    assert command.connect_options()["target"] == {"command": "x", "args": ("y",)}
 
 
 def test_secrets_are_not_in_the_repr() -> None:

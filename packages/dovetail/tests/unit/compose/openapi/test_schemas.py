@@ -8,7 +8,7 @@ import jsonschema
 import pytest
 
 from dovetail.compose.openapi import schemas
-from dovetail.compose.openapi.document import Document, Node
+from dovetail.compose.openapi.document import Document, DocumentNode
 from dovetail.compose.openapi.schemas import SchemaConverter, is_binary
 from dovetail.errors import UsageError
 
@@ -18,7 +18,7 @@ TREE = {
 }
 
 
-def node(schema: Any, version: str = "3.1.0", **definitions: Any) -> Node:
+def node(schema: Any, version: str = "3.1.0", **definitions: Any) -> DocumentNode:
     document = Document({"openapi": version, "schema": schema, "defs": definitions}, "")
     found = document.root.find("schema")
     assert found is not None

@@ -10,7 +10,7 @@ import pytest
 from dovetail.client.memory import MemoryChannel
 from dovetail.client.negotiation import parse_mode
 from dovetail.client.subscriptions import Change, Interest
-from dovetail.compose.proxy.connection import Feed, UpstreamConnection
+from dovetail.compose.proxy.connection import UpstreamConnection, UpstreamFeed
 from dovetail.compose.proxy.envelopes import HOPS
 from dovetail.compose.proxy.forwarding import Forwarding
 from dovetail.core.call import Call, Peer
@@ -134,7 +134,7 @@ def test_a_feed_passes_changes_and_its_end_on() -> None:
     async def scenario() -> None:
         connection = await open_to(legacy())
         seen: list[Any] = []
-        feed = Feed(connection, Interest(tools=True), seen.append, seen.append)
+        feed = UpstreamFeed(connection, Interest(tools=True), seen.append, seen.append)
         feed.push(Change("tools"))
         feed.end()
         assert seen == [Change("tools"), feed]

@@ -12,9 +12,9 @@ from msgspec import Raw
 from dovetail import Server
 from dovetail.compose.proxy.forwarding import Forwarding
 from dovetail.compose.proxy.questions import (
+    CallLocation,
     KeptCall,
     KeptCalls,
-    Place,
     ask_in_retry,
     fit_question,
     pass_on_questions,
@@ -95,7 +95,7 @@ def test_a_kept_call_goes_on_with_the_answer() -> None:
         asks = await kept.outcome()
         assert asks is not None
         calls.keep(kept)
-        interim = ask_in_retry(call, Place(kept.id, "n1"), asks)
+        interim = ask_in_retry(call, CallLocation(kept.id, "n1"), asks)
         assert len(calls) == 1
         again = retry(interim.body)
         place = await calls.find(again)

@@ -14,7 +14,7 @@ import pytest
 from dovetail.errors import StoreError
 from dovetail.stores.redis import client as client_module
 from dovetail.stores.redis.client import RedisClient
-from dovetail.stores.redis.connection import Connection, connect
+from dovetail.stores.redis.connection import RedisConnection, connect
 from dovetail.stores.redis.resp import Script
 from dovetail.stores.redis.url import RedisUrl, parse_url
 from tests.cluster.processes import free_port
@@ -72,7 +72,7 @@ def test_an_unreachable_redis_is_found_later(
     server = RedisServer(tmp_path)
     attempts: list[RedisUrl] = []
 
-    def count(url: RedisUrl, *rest: Any) -> Awaitable[Connection]:
+    def count(url: RedisUrl, *rest: Any) -> Awaitable[RedisConnection]:
         attempts.append(url)
         return connect(url, *rest)
 
@@ -135,9 +135,9 @@ def test_a_server_that_has_become_a_replica_is_left(tmp_path: Path) -> None:
     """After a failover, the address may lead to another server."""
 
     async def run(server: RedisServer) -> None:
-        prepared: list[Connection] = []
+        prepared: list[RedisConnection] = []
 
-        async def prepare(connection: Connection) -> None:
+        async def prepare(connection: RedisConnection) -> None:
             prepared.append(connection)
             await connection.send(("SET", "key", 1))
 

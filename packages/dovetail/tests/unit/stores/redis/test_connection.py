@@ -13,7 +13,7 @@ import pytest
 
 from dovetail.errors import StoreError
 from dovetail.stores.redis import connection as connection_module
-from dovetail.stores.redis.connection import Connection, connect
+from dovetail.stores.redis.connection import RedisConnection, connect
 from dovetail.stores.redis.url import RedisUrl, parse_url
 from tests.certificate import make_certificate
 from tests.cluster.processes import free_port
@@ -201,10 +201,10 @@ def test_a_server_that_does_not_speak_the_protocol_is_left(said: bytes, reason: 
 @pytest.mark.parametrize("fails", [True, False], ids=["a failed", "a cancelled"])
 def test_an_attempt_closes_its_connection(fails: bool, redis_server: RedisServer) -> None:
     async def run() -> None:
-        seen: list[Connection] = []
+        seen: list[RedisConnection] = []
         started = asyncio.Event()
 
-        async def prepare(connection: Connection) -> None:
+        async def prepare(connection: RedisConnection) -> None:
             seen.append(connection)
             started.set()
             if fails:

@@ -12,8 +12,8 @@ import pytest
 
 from dovetail.errors import StoreError
 from dovetail.stores.redis import feed as feed_module
-from dovetail.stores.redis.connection import Connection, connect
-from dovetail.stores.redis.feed import Feed, parse_id
+from dovetail.stores.redis.connection import RedisConnection, connect
+from dovetail.stores.redis.feed import RedisFeed, parse_id
 from dovetail.stores.redis.url import parse_url
 from tests.cluster.redis_server import RedisServer, running_redis
 from tests.patience import CAP
@@ -31,7 +31,7 @@ class Reader:
         # Cleared: the feed does not get past the check of the contents.
         self.may_connect = asyncio.Event()
         self.may_connect.set()
-        self.feed = Feed(
+        self.feed = RedisFeed(
             parse_url(server.url),
             (BUS, INBOX),
             self._take,
@@ -45,7 +45,7 @@ class Reader:
         if fields[b"m"] == b"bad":
             raise ValueError("a handler failed")
 
-    async def _identify(self, connection: Connection) -> bytes:
+    async def _identify(self, connection: RedisConnection) -> bytes:
         await self.may_connect.wait()
         await connection.send(("SET", "contents", secrets.token_hex(4), "NX"))
         found: bytes = await connection.send(("GET", "contents"))
