@@ -100,7 +100,7 @@ COVERED := $(addprefix packages/dovetail/tests/unit/,wire spec core eras feature
 
 # Two runs that share no test. The contracts are part of `make check`.
 test: $(VENV) $(SYSTEM) .proxies/.stamp .openapi/.stamp .conformance/.stamp .console/.stamp .venv-minimcp/.stamp $(TEST_TOOLS) ## run the whole suite and the branch coverage gate
-	@$(BIN)/pytest --quiet --cov --cov-report= $(COVERED)
+	@$(BIN)/pytest --quiet --numprocesses=2 --dist=worksteal --cov --cov-report= $(COVERED)
 	@$(BIN)/coverage json --quiet -o coverage.json
 	@$(BIN)/python -m tools.coverage_gate coverage.json
 	@$(BIN)/pytest --quiet --numprocesses=4 --dist=worksteal --ignore=tests/contracts $(addprefix --ignore=,$(COVERED))
