@@ -9,14 +9,17 @@ SYSTEM := .venv/.system
 TEST_TOOLS := .venv/.test-tools
 SERVERS := dovetail dovetail-serverkit dovetail-vault dovetail-browser dovetail-graph dovetail-design
 PYPROJECTS := $(wildcard packages/*/pyproject.toml)
-# command:Debian package, for the browser server and its tests
-PROGRAMS := chromium:chromium
 # library:Debian package, for skia and for Playwright's driver
 LIBRARIES := libEGL.so.1:libegl1 libGL.so.1:libgl1 libatomic.so.1:libatomic1
 # Debian packages, for the tests behind proxies and of clusters; unpacked only, because installing
 # starts services
 PROXIES := nginx haproxy liblua5.3-0 libopentracing1 libopentracing-c-wrapper0 libpcre2-8-0 \
   redis-server redis-tools liblzf1 liblua5.1-0 lua-cjson lua-bitop libjemalloc2 libhiredis0.14 libatomic1
+# Installs the Debian packages whose program is missing: $(call install_missing,PROGRAM PROGRAM:PACKAGE ...)
+find_missing = missing=; for pair in $(1); do command -v $${pair%%:*} >/dev/null || missing="$$missing $${pair\#\#*:}"; done
+apt_install = test -z "$$missing" || { echo "Installing$$missing ..." && apt-get update -qq && \
+  apt-get install -q -y --no-install-recommends $$missing; }
+install_missing = $(find_missing); $(apt_install)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_INPUT := 1
 # Tests start some thousand Python processes; without compiled files each takes twice the time.
@@ -47,15 +50,14 @@ $(VENV): pyproject.toml $(SERVE)
 
 # Programs that are not Python packages; only missing ones are installed.
 $(SYSTEM): Makefile $(SERVE)
-	@for pair in $(PROGRAMS); do command -v $${pair%%:*} >/dev/null || missing="$$missing $${pair##*:}"; done; \
+	@$(call find_missing,chromium); \
 	  for pair in $(LIBRARIES); do ldconfig -p | grep -q $${pair%%:*} || missing="$$missing $${pair##*:}"; done; \
-	  test -z "$$missing" || { echo "Installing$$missing ..." && apt-get update -qq && apt-get install -q -y --no-install-recommends $$missing; }
+	  $(apt_install)
 	@touch $@
 
 # Programs that only tests use.
 $(TEST_TOOLS): Makefile $(SYSTEM)
-	@for program in curl chromium-headless-shell; do command -v $$program >/dev/null || missing="$$missing $$program"; done; \
-	  test -z "$$missing" || { echo "Installing$$missing ..." && apt-get update -qq && apt-get install -q -y --no-install-recommends $$missing; }
+	@$(call install_missing,curl chromium-headless-shell)
 	@touch $@
 
 .proxies/.stamp:
@@ -67,14 +69,14 @@ $(TEST_TOOLS): Makefile $(SYSTEM)
 
 # Documents of real APIs, for the tests of servers made from OpenAPI.
 .openapi/.stamp: tools/openapi_documents.py
-	@command -v npm >/dev/null || apt-get install -qq -y npm
+	@$(call install_missing,npm)
 	@echo "Fetching OpenAPI documents into .openapi ..."
 	@$(PYTHON) -m tools.openapi_documents .openapi
 	@touch $@
 
 # Checks the pages of the console for accessibility.
 .console/.stamp: Makefile
-	@command -v npm >/dev/null || apt-get install -qq -y npm
+	@$(call install_missing,npm)
 	@npm install --prefix .console --no-package-lock --ignore-scripts --no-audit --no-fund --loglevel=error axe-core@4
 	@touch $@
 
@@ -171,7 +173,7 @@ conformance: $(VENV) .conformance/.stamp .proxies/.stamp ## run the official con
 # Not `npm ci`: npm leaves optional packages of other platforms out of the lock file and then
 # reports them as missing. Install scripts are not needed, so they are not run.
 .conformance/.stamp: conformance/package.json conformance/package-lock.json
-	@command -v npm >/dev/null || apt-get install -qq -y npm
+	@$(call install_missing,npm)
 	@mkdir -p .conformance && cp $^ .conformance/
 	@cd .conformance && npm install --ignore-scripts --no-audit --no-fund --loglevel=error
 	@touch $@
@@ -180,7 +182,7 @@ audit: $(VENV) .venv-minimcp/.stamp .audits/.stamp ## check servers of other pro
 	@$(BIN)/python -m audits.run
 
 .audits/.stamp: audits/package.json audits/requirements.txt
-	@command -v npm >/dev/null || apt-get install -qq -y npm
+	@$(call install_missing,npm)
 	@mkdir -p .audits/node && cp audits/package.json .audits/node/
 	@cd .audits/node && npm install --ignore-scripts --no-package-lock --no-audit --no-fund --loglevel=error
 	@test -x .audits/python/bin/pip || $(PYTHON) -m venv .audits/python
@@ -209,9 +211,7 @@ bench: bench-setup ## run the benchmarks; one part: make bench ONLY=http
 	@$(BIN)/python bench/run.py $(if $(ONLY),--only $(ONLY))
 
 bench-setup: $(VENV) .venv-minimcp/.stamp .proxies/.stamp ## install what the benchmarks need: minimcp, wrk, taskset, npm
-	@command -v wrk >/dev/null || apt-get install -qq -y wrk
-	@command -v taskset >/dev/null || apt-get install -qq -y util-linux
-	@command -v npm >/dev/null || apt-get install -qq -y npm
+	@$(call install_missing,wrk taskset:util-linux npm)
 
 .venv-minimcp/.stamp: pyproject.toml
 	@test -x .venv-minimcp/bin/python || $(PYTHON) -m venv .venv-minimcp
@@ -220,11 +220,11 @@ bench-setup: $(VENV) .venv-minimcp/.stamp .proxies/.stamp ## install what the be
 	@touch $@
 
 soak: $(VENV) ## run the HTTP load test: connections, sessions, streams, killed clients; minutes
-	@command -v wrk >/dev/null || apt-get install -qq -y wrk
+	@$(call install_missing,wrk)
 	@$(BIN)/python -m soak.run
 
 cluster: $(VENV) .proxies/.stamp ## measure what a cluster promises: four processes on Redis behind haproxy; minutes
-	@command -v wrk >/dev/null || apt-get install -qq -y wrk
+	@$(call install_missing,wrk)
 	@PYTHONPATH=packages/dovetail $(BIN)/python -m cluster.run
 
 clean: ## remove build and test output; environments are kept
