@@ -224,9 +224,9 @@ class RpcConnection:
             return await self._complete(call, params, timeout, cancellable)
         with self._telemetry.observe(
             method, params, call.number, self._revision, self._channel
-        ) as operation:
+        ) as observed:
             result = await self._complete(call, params, timeout, cancellable)
-            operation.answered(result)
+            observed.answered(result)
             return result
 
     async def _complete(

@@ -109,27 +109,27 @@ class Telemetry:
         channel: Channel,
     ) -> Iterator[ObservedRequest]:
         """Context of a request: its span is the current one."""
-        operation = ObservedRequest(method, {METHOD: method, **_describe(revision, channel)})
+        observed = ObservedRequest(method, {METHOD: method, **_describe(revision, channel)})
         target = self._find_target(params)
         of_span = {REQUEST_ID: str(id), **describe_target(method, target)}
         started = perf_counter()
         with self._tracer.start_as_current_span(
             name_span(method, target),
             kind=self._trace.SpanKind.CLIENT,
-            attributes={**operation.attributes, **of_span},
+            attributes={**observed.attributes, **of_span},
             record_exception=False,
             set_status_on_exception=False,
         ) as span:
             try:
-                yield operation
+                yield observed
             except BaseException as error:
-                operation.failed(error)
+                observed.failed(error)
                 raise
             finally:
-                span.set_attributes(operation.attributes)
-                if ERROR_TYPE in operation.attributes:
+                span.set_attributes(observed.attributes)
+                if ERROR_TYPE in observed.attributes:
                     span.set_status(self._trace.StatusCode.ERROR)
-                described = {**operation.attributes, **describe_target(method, target)}
+                described = {**observed.attributes, **describe_target(method, target)}
                 # Too many different values for a metric.
                 described.pop(RESOURCE_URI, None)
                 self._durations.record(perf_counter() - started, described)

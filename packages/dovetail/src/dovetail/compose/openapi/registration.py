@@ -55,7 +55,7 @@ class ToolServer(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class CallableOperation:
+class ApiEndpoint:
     """An operation with what is needed to call it."""
 
     operation: Operation
@@ -109,7 +109,7 @@ class Registration:
                     f'{error} (leave the operation out with Rule(to="exclude", {named}))'
                 ) from None
 
-    def _endpoint(self, head: OperationHead) -> CallableOperation:
+    def _endpoint(self, head: OperationHead) -> ApiEndpoint:
         operation = head.read()
         shown = [
             each
@@ -118,7 +118,7 @@ class Registration:
         ]
         parameters = name_arguments(shown, has_body=operation.body is not None)
         base = self._api.find_base(operation)
-        return CallableOperation(operation, parameters, base, self._api, self._credentials)
+        return ApiEndpoint(operation, parameters, base, self._api, self._credentials)
 
     def _add_tool(self, head: OperationHead) -> None:
         endpoint = self._endpoint(head)
@@ -178,7 +178,7 @@ class Registration:
             mime_type=next((each for each in operation.media_types if "*" not in each), None),
         )
 
-    def _variables(self, endpoint: CallableOperation) -> dict[str, OperationParameter]:
+    def _variables(self, endpoint: ApiEndpoint) -> dict[str, OperationParameter]:
         """Return the parameters that a URI can carry; raises UsageError if it cannot carry all."""
         found: dict[str, OperationParameter] = {}
         for name, parameter in endpoint.parameters.items():

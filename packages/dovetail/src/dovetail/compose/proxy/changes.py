@@ -22,7 +22,7 @@ from msgspec import Struct
 from dovetail.client.background import BackgroundTasks
 from dovetail.client.subscriptions import Change, Interest
 from dovetail.compose.proxy.connection import UpstreamConnection, UpstreamFeed
-from dovetail.compose.proxy.upstream import CallOrigin, Upstream
+from dovetail.compose.proxy.upstream import ProxyCaller, Upstream
 from dovetail.core.changes import ChangeEvent, ChangeKind
 from dovetail.errors import DovetailError, RpcError, TransportError
 from dovetail.stores.cluster import Cluster
@@ -68,7 +68,7 @@ class _Watched:
 
     connection: UpstreamConnection
     # The callers that watch each resource.
-    uris: dict[str, dict[object, CallOrigin]] = field(default_factory=dict)
+    uris: dict[str, dict[object, ProxyCaller]] = field(default_factory=dict)
     feed: UpstreamFeed | None = None
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
@@ -96,7 +96,7 @@ class ChangeRelay:
         if self._find_lists(connection) != Interest():
             self._tasks.start(self._try_to_open(self._state_of(connection)))
 
-    async def watch(self, caller: CallOrigin, uri: str) -> None:
+    async def watch(self, caller: ProxyCaller, uri: str) -> None:
         """Subscribe to a resource for a caller; raises what the upstream answers."""
         connection = await self._upstream.acquire(caller)
         watched = self._state_of(connection)

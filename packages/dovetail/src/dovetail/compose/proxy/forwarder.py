@@ -26,7 +26,7 @@ from dovetail.compose.proxy.questions import (
 )
 from dovetail.compose.proxy.results import ResultHead, read_head
 from dovetail.compose.proxy.routed_calls import Routed, RoutedCalls
-from dovetail.compose.proxy.upstream import CallOrigin, Upstream
+from dovetail.compose.proxy.upstream import ProxyCaller, Upstream
 from dovetail.core.call import Call
 from dovetail.core.options import Options
 from dovetail.core.principal import owner_of
@@ -86,7 +86,7 @@ class Forwarder:
         self._client_info = client_info
         self._keys: WeakKeyDictionary[Any, _CallerKey] = WeakKeyDictionary()
 
-    def caller_of(self, call: Call) -> CallOrigin:
+    def caller_of(self, call: Call) -> ProxyCaller:
         """Return the caller of a call."""
         link = call.link
         session = link.session
@@ -97,7 +97,7 @@ class Forwarder:
                 key = self._keys[session] = _CallerKey()
         elif isinstance(link, Connection):
             key = link
-        return CallOrigin(
+        return ProxyCaller(
             call.principal, key, declared_by(call.peer.capabilities), count_hops(call)
         )
 
@@ -196,7 +196,7 @@ class Forwarder:
         self,
         connection: UpstreamConnection,
         call: Call,
-        caller: CallOrigin,
+        caller: ProxyCaller,
         method: str,
         params: dict[str, Any],
         tasks: bool,
@@ -228,7 +228,7 @@ class Forwarder:
         self,
         connection: UpstreamConnection,
         call: Call,
-        caller: CallOrigin,
+        caller: ProxyCaller,
         method: str,
         params: dict[str, Any],
     ) -> UpstreamResult:
@@ -240,7 +240,7 @@ class Forwarder:
         self,
         connection: UpstreamConnection,
         call: Call,
-        caller: CallOrigin,
+        caller: ProxyCaller,
         method: str,
         params: dict[str, Any],
         *,

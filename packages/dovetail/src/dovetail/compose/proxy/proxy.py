@@ -27,7 +27,7 @@ from dovetail.compose.proxy.provider import ProxyProvider
 from dovetail.compose.proxy.read_only import ReadOnlyTools, is_read_only
 from dovetail.compose.proxy.results import LISTS, find_next, fit_result
 from dovetail.compose.proxy.tasks import ProxyTasks
-from dovetail.compose.proxy.upstream import CallOrigin, Upstream, UpstreamSettings
+from dovetail.compose.proxy.upstream import ProxyCaller, Upstream, UpstreamSettings
 from dovetail.core.call import Call
 from dovetail.core.changes import ChangeEvent, ChangeKind
 from dovetail.core.dispatch import MethodHandler, Outcome, Shaped
@@ -217,7 +217,7 @@ class Proxy(Server):
     async def _initialize(self, own: MethodHandler, call: Call) -> Any:
         params: InitializeParams = call.params  # type: ignore[assignment]
         declared = declared_by(params.capabilities)
-        await self._contact(CallOrigin(call.principal, None, declared, count_hops(call)))
+        await self._contact(ProxyCaller(call.principal, None, declared, count_hops(call)))
         result: Any = own.run(call)
         if self._instructions is not None:
             result["instructions"] = self._instructions
@@ -232,7 +232,7 @@ class Proxy(Server):
             shaped.result.instructions = self._instructions
         return shaped
 
-    async def _contact(self, caller: CallOrigin) -> None:
+    async def _contact(self, caller: ProxyCaller) -> None:
         """Connect, so that the capabilities are known; ignores an upstream that is unavailable."""
         if caller.hops and self._upstream.is_opening:
             # In a loop of proxies, this is what the upstream waits for.

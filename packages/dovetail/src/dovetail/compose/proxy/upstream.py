@@ -27,7 +27,7 @@ from dovetail.errors import DovetailError, LimitError, PeerError, TransportError
 from dovetail.wire import codec
 from dovetail.wire.messages import Notification
 
-__all__ = ["CallOrigin", "Upstream", "UpstreamSettings"]
+__all__ = ["ProxyCaller", "Upstream", "UpstreamSettings"]
 
 # Seconds between two attempts to connect: the first after a failure, and the longest.
 _FIRST_PAUSE = 0.05
@@ -61,7 +61,7 @@ class UpstreamSettings:
     max_connections: int = 32
 
 
-class CallOrigin(NamedTuple):
+class ProxyCaller(NamedTuple):
     """Who makes a call, and what it can be asked for."""
 
     principal: Principal | None
@@ -128,7 +128,7 @@ class Upstream:
         is_lost, self._is_lost = self._is_lost, False
         return is_lost
 
-    async def acquire(self, caller: CallOrigin) -> UpstreamConnection:
+    async def acquire(self, caller: ProxyCaller) -> UpstreamConnection:
         """Return a connection for one call; raises UpstreamError if the upstream is unavailable."""
         while True:
             # The slot depends on the era, which the first connection finds out.
@@ -145,7 +145,7 @@ class Upstream:
     async def probe(self) -> None:
         """Send a request that changes nothing, so that `presence` is up to date."""
         try:
-            connection = await self.acquire(CallOrigin(None, None, {}))
+            connection = await self.acquire(ProxyCaller(None, None, {}))
         except DovetailError:
             return
         try:
@@ -185,7 +185,7 @@ class Upstream:
         await self._closing.drain(self._settings.timeout)
         await self._closing.close()
 
-    def _slot_of(self, caller: CallOrigin) -> _Slot:
+    def _slot_of(self, caller: ProxyCaller) -> _Slot:
         owner = owner_of(caller.principal)
         if self._is_legacy is False:
             return _Slot(owner if self._settings.per_principal else None, b"")
@@ -242,7 +242,7 @@ class Upstream:
         task.add_done_callback(lambda done: done.cancelled() or done.exception())
         return task
 
-    async def _connect(self, slot: _Slot, caller: CallOrigin) -> UpstreamConnection:
+    async def _connect(self, slot: _Slot, caller: ProxyCaller) -> UpstreamConnection:
         try:
             if time.monotonic() < self._not_before:
                 raise UpstreamUnavailableError(self.name, self.presence.reason)
@@ -267,7 +267,7 @@ class Upstream:
         self._on_open(connection)
         return connection
 
-    async def _try_to_connect(self, caller: CallOrigin) -> UpstreamConnection:
+    async def _try_to_connect(self, caller: ProxyCaller) -> UpstreamConnection:
         make_channel = await self._settings.make_channel(caller.principal)
         try:
             return await self._connect_at(self._mode, make_channel, caller)
@@ -279,7 +279,7 @@ class Upstream:
             return await self._connect_at(self._mode, make_channel, caller)
 
     async def _connect_at(
-        self, mode: Mode, make_channel: Callable[[], Channel], caller: CallOrigin
+        self, mode: Mode, make_channel: Callable[[], Channel], caller: ProxyCaller
     ) -> UpstreamConnection:
         async with asyncio.timeout(self._settings.timeout * _OPENING_STEPS):
             return await UpstreamConnection.open(

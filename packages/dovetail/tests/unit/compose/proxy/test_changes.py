@@ -9,14 +9,14 @@ import pytest
 
 from dovetail.client.memory import MemoryChannel
 from dovetail.compose.proxy.changes import ChangeRelay
-from dovetail.compose.proxy.upstream import CallOrigin, Upstream, UpstreamSettings
+from dovetail.compose.proxy.upstream import ProxyCaller, Upstream, UpstreamSettings
 from dovetail.core.changes import ChangeEvent, ChangeKind
 from dovetail.errors import ResourceNotFoundError, TransportError
 from tests.patience import pass_time
 from tests.peers.scripted import INITIALIZED, ScriptedServer, run
 
 CHANGED = ChangeEvent(ChangeKind.RESOURCE, "a://b", is_local=True)
-ADA, BOB = CallOrigin(None, "ada", {}), CallOrigin(None, "bob", {})
+ADA, BOB = ProxyCaller(None, "ada", {}), ProxyCaller(None, "bob", {})
 
 
 class Shop:

@@ -13,7 +13,7 @@ from dovetail.client.memory import MemoryChannel
 from dovetail.compose.proxy.connection import UpstreamConnection
 from dovetail.compose.proxy.failures import UpstreamError
 from dovetail.compose.proxy.forwarding import Forwarding
-from dovetail.compose.proxy.upstream import CallOrigin, Upstream, UpstreamSettings
+from dovetail.compose.proxy.upstream import ProxyCaller, Upstream, UpstreamSettings
 from dovetail.core.principal import Principal
 from dovetail.errors import LimitError, MethodNotFoundError, TransportError
 from tests.peers.scripted import DISCOVERED, INITIALIZED, ScriptedServer, run
@@ -51,7 +51,7 @@ class Shop:
     async def acquire(
         self, principal: Principal | None = None, key: Any = "k", **given: Any
     ) -> UpstreamConnection:
-        return await self.upstream.acquire(CallOrigin(principal, key, given))
+        return await self.upstream.acquire(ProxyCaller(principal, key, given))
 
 
 def test_callers_share_a_stateless_upstream() -> None:
