@@ -22,6 +22,7 @@ from dovetail.errors import InternalError, RpcError
 from dovetail.features.cancellation import read_cancellation
 from dovetail.runtime.message_handler import refuse_message
 from dovetail.wire import codec
+from dovetail.wire.framing import encode_line
 from dovetail.wire.messages import Batch, Incoming, Notification, Request, Response
 
 __all__ = ["Child", "Relay"]
@@ -52,7 +53,7 @@ class Child:
         """Pass a line to the process."""
         stdin = self.process.stdin
         if stdin is not None and not stdin.is_closing():
-            stdin.write(line + b"\n")
+            stdin.write(encode_line(line))
 
 
 class Relay:

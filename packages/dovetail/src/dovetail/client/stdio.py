@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from dovetail.client.channel import Channel, OnClosed, OnMessage
 from dovetail.errors import InternalError, TransportError
 from dovetail.wire import codec
-from dovetail.wire.framing import LineBuffer, Oversized
+from dovetail.wire.framing import LineBuffer, Oversized, encode_line
 
 __all__ = ["Command", "StdioChannel"]
 
@@ -92,7 +92,7 @@ class StdioChannel(Channel):
         if process is None or process.stdin is None or self._closing:
             raise TransportError("The connection to the server is closed")
         try:
-            process.stdin.write(data + b"\n")
+            process.stdin.write(encode_line(data))
             await process.stdin.drain()
         except ConnectionError:
             # Wait for the reader, which knows the exit code.

@@ -19,7 +19,7 @@ from typing import Protocol
 
 from dovetail.errors import RpcError
 from dovetail.runtime.message_handler import too_long
-from dovetail.wire.framing import LineBuffer, Oversized
+from dovetail.wire.framing import LineBuffer, Oversized, encode_line
 
 __all__ = ["LineReader", "LineReceiver", "LineWriter"]
 
@@ -85,9 +85,9 @@ class LineWriter:
         """Queue one message; it is written together with others of the same loop iteration."""
         if self._broken:
             return
-        self._queue.append(message)
-        self._queue.append(b"\n")
-        self._queued_bytes += len(message) + 1
+        line = encode_line(message)
+        self._queue.append(line)
+        self._queued_bytes += len(line)
         if not self._scheduled and not self._blocked:
             self._scheduled = True
             self._empty.clear()
@@ -100,9 +100,9 @@ class LineWriter:
         if self._queue or self._broken:
             self.send(message)
             return
-        self._queue.append(message)
-        self._queue.append(b"\n")
-        self._queued_bytes = len(message) + 1
+        line = encode_line(message)
+        self._queue.append(line)
+        self._queued_bytes = len(line)
         self._empty.clear()
         self._write()
 

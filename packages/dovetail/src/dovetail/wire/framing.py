@@ -16,12 +16,20 @@ __all__ = [
     "Oversized",
     "SseBuffer",
     "SseEvent",
+    "encode_line",
     "encode_sse",
     "encode_sse_comment",
 ]
 
 _BOM: Final = b"\xef\xbb\xbf"
 _DEFAULT_EVENT: Final = b"message"
+# Characters that end a line for some readers, and that JSON allows only inside strings, so they can
+# be escaped: next line (`str.splitlines`), line and paragraph separator (also Node's readline).
+_UNICODE_LINE_ENDS: Final = (
+    (b"\xc2\x85", rb"\u0085"),
+    (b"\xe2\x80\xa8", rb"\u2028"),
+    (b"\xe2\x80\xa9", rb"\u2029"),
+)
 # 30,000 years in milliseconds. Python itself rejects numbers with 4300 digits.
 _MAX_RETRY_DIGITS: Final = 15
 
@@ -80,6 +88,23 @@ class LineBuffer:
             self._held += piece
         elif self._held:
             self._held = bytearray()
+
+
+def encode_line(message: bytes) -> bytes:
+    """Encode a JSON message as one line, with its newline.
+
+    Everything that writes messages as lines uses this function. Params and results are passed on as
+    the bytes that a peer sent, which may be formatted over several lines.
+    """
+    # stdio.no-embedded-newline (2025-11-25 basic/transports): a newline in a message would end it,
+    # and what follows would be a message that this side never checked. Valid JSON has line breaks
+    # only between tokens, where a space means the same.
+    if b"\n" in message or b"\r" in message:
+        message = message.replace(b"\r", b" ").replace(b"\n", b" ")
+    if not message.isascii():
+        for character, escape in _UNICODE_LINE_ENDS:
+            message = message.replace(character, escape)
+    return message + b"\n"
 
 
 class SseEvent(NamedTuple):

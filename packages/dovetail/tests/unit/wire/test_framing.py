@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import json
+import re
 import time
 import tracemalloc
 from collections.abc import Iterator
@@ -17,6 +19,7 @@ from dovetail.wire.framing import (
     Oversized,
     SseBuffer,
     SseEvent,
+    encode_line,
     encode_sse,
     encode_sse_comment,
 )
@@ -298,3 +301,30 @@ def test_fields_that_a_reader_would_ignore_are_rejected() -> None:
         encode_sse(b"", id=b"a\0")
     with pytest.raises(UsageError, match="got -1"):
         encode_sse(b"", retry=-1)
+
+
+# -- writing lines ------------------------------------------------------------------------------
+
+JSON_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+# What separates tokens, drawn anew for each place.
+WHITE_SPACE = st.text("\n\r\t ", max_size=3)
+TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|[{}\[\]:,]|[^\s{}\[\]:,"]+')
+
+
+@given(value=JSON_VALUES, data=st.data())
+def test_any_json_becomes_one_line_that_means_the_same(value: object, data: st.DataObject) -> None:
+    tokens = TOKEN.findall(json.dumps(value, ensure_ascii=False))
+    spread = "".join(data.draw(WHITE_SPACE) + token for token in tokens) + data.draw(WHITE_SPACE)
+    line = encode_line(spread.encode())
+    assert line.endswith(b"\n")
+    # `str.splitlines` ends lines at every character that any reader might.
+    assert len(line.decode().splitlines()) == 1
+    assert json.loads(line) == value
+
+
+def test_a_message_on_one_line_is_not_changed() -> None:
+    assert encode_line(b'{"text":"\\n caf\xc3\xa9"}') == b'{"text":"\\n caf\xc3\xa9"}\n'
