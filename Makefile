@@ -145,9 +145,10 @@ cover: $(VENV) $(SYSTEM) .proxies/.stamp ## show the coverage by the unit tests 
 	@$(BIN)/coverage report
 
 # `make test` runs these with a tenth of the kills, edits, links, queries and fetches, or less.
-DURABLE := packages/dovetail/tests/durability packages/*/tests/*/test_durability.py \
-  $(addprefix packages/dovetail-vault/tests/vault/test_,nothing_lost.py moving_many.py same_files_as_ripgrep.py attacks.py) \
-  $(addprefix packages/dovetail-browser/tests/browser/test_,no_orphans.py memory.py)
+DURABLE := packages/dovetail/tests/deep/durability packages/*/tests/deep/*/test_durability.py \
+  $(addprefix packages/dovetail-vault/tests/deep/vault/test_,nothing_lost.py moving_many.py same_files_as_ripgrep.py) \
+  packages/dovetail-vault/tests/vault/test_attacks.py \
+  $(addprefix packages/dovetail-browser/tests/deep/browser/test_,no_orphans.py memory.py)
 
 durability: $(VENV) $(SYSTEM) ## run the durability tests in full: 100 kills, 1,000 edits, 1,000 fetches; half an hour
 	@DURABILITY_RUNS=100 CLUSTER_KILLS=20 CLUSTER_TASKS=1000 BROWSER_KILL_RUNS=100 BROWSER_FETCHES=1000 $(BIN)/pytest --quiet --timeout=0 $(DURABLE)
@@ -156,16 +157,16 @@ gallery: $(VENV) $(SYSTEM) ## draw docs/gallery.md with the design server
 	@$(BIN)/python -m tools.gallery
 
 fuzz: $(VENV) .proxies/.stamp ## run the property tests with many more examples, and more damaged lines
-	@FUZZ_LINES=200000 $(BIN)/pytest --quiet --timeout=0 packages/dovetail/tests/fuzz
-	@CORPUS_STRIDE=1 $(BIN)/pytest --quiet --timeout=0 packages/dovetail/tests/http_corpus
-	@HOSTILE_DOCUMENTS=10000 $(BIN)/pytest --quiet --timeout=0 packages/*/tests/*/test_hostile_*.py
+	@FUZZ_LINES=200000 $(BIN)/pytest --quiet --timeout=0 packages/dovetail/tests/deep/fuzz
+	@CORPUS_STRIDE=1 $(BIN)/pytest --quiet --timeout=0 packages/dovetail/tests/deep/http_corpus
+	@HOSTILE_DOCUMENTS=10000 $(BIN)/pytest --quiet --timeout=0 packages/*/tests/*/test_hostile_*.py packages/*/tests/deep/*/test_hostile_*.py
 	@$(BIN)/pytest --quiet -m hypothesis --hypothesis-profile=fuzz --timeout=0
 
 console-pictures: $(VENV) $(SYSTEM) ## draw the pictures of the console in docs/images
 	@$(BIN)/python -m tools.console_screenshots
 
 openapi: $(VENV) .openapi/.stamp ## make servers from OpenAPI documents of real APIs, all of them, and call every tool
-	@OPENAPI_STRIDE=1 $(BIN)/pytest --quiet --timeout=0 packages/dovetail/tests/openapi
+	@OPENAPI_STRIDE=1 $(BIN)/pytest --quiet --timeout=0 packages/dovetail/tests/deep/openapi
 
 conformance: $(VENV) .conformance/.stamp .proxies/.stamp ## run the official conformance suite and other clients, over HTTP
 	@$(BIN)/python conformance/run.py

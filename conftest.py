@@ -24,8 +24,8 @@ from dovetail.client import http_session, http_sse, negotiation, rpc, stdio
 ROOT = Path(__file__).resolve().parent
 _TEST_ROOTS = [str(ROOT), *(str(path.parent) for path in sorted(ROOT.glob("packages/*/tests")))]
 sys.path[:0] = [path for path in _TEST_ROOTS if path not in sys.path]
-# Before pytest makes a module `tests` of its own, from the first folder of that name it meets.
-importlib.import_module("tests")
+# Before pytest makes modules of its own for these, from the first folders of these names it meets.
+importlib.import_module("tests.deep")
 os.environ["PYTHONPATH"] = os.pathsep.join(
     [*_TEST_ROOTS, *filter(None, [os.environ.get("PYTHONPATH")])]
 )

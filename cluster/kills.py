@@ -16,7 +16,7 @@ __all__ = ["measure_kills"]
 
 # Seconds until the last task is finished by another process.
 _MOST = 5.0
-_TEST = "packages/dovetail/tests/durability/test_cluster_killed.py"
+_TEST = "packages/dovetail/tests/deep/durability/test_cluster_killed.py"
 _SECONDS = re.compile(r"seconds from the kill to the last task:((?: [\d.]+)+)")
 
 

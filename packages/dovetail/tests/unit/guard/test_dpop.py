@@ -1,4 +1,4 @@
-"""Proofs for bound tokens. tests/guard/test_bound_tokens.py sends them to a real server."""
+"""Proofs for bound tokens. tests/deep/guard/test_bound_tokens.py sends them to a real server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Introspection of opaque tokens. See tests/guard for tests with a real issuer."""
+"""Introspection of opaque tokens. See tests/deep/guard for tests with a real issuer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Authentication by access token. See tests/guard for tests with a real authorization server."""
+"""Authentication by access token. tests/deep/guard uses a real authorization server."""
 
 from __future__ import annotations
 
