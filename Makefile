@@ -7,6 +7,8 @@ SERVE := .venv/.serve
 VENV := .venv/.stamp
 SYSTEM := .venv/.system
 TEST_TOOLS := .venv/.test-tools
+# What the deep tests need.
+TEST_STAMPS := $(TEST_TOOLS) .proxies/.stamp .openapi/.stamp .conformance/.stamp .console/.stamp .venv-minimcp/.stamp
 SERVERS := dovetail dovetail-serverkit dovetail-vault dovetail-browser dovetail-graph dovetail-design
 PYPROJECTS := $(wildcard packages/*/pyproject.toml)
 # library:Debian package, for skia and for Playwright's driver
@@ -28,7 +30,7 @@ export PYTHONDONTWRITEBYTECODE :=
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-print-directory
-.PHONY: help setup serve check format contracts test test-lowest test-pythons cover durability fuzz gallery console-pictures docs site api changelog openapi conformance audit bench bench-setup soak cluster clean
+.PHONY: help setup serve check format contracts test test-all test-lowest test-pythons cover durability fuzz gallery console-pictures docs site api changelog openapi conformance audit bench bench-setup soak cluster clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' Makefile
@@ -55,7 +57,7 @@ $(SYSTEM): Makefile $(SERVE)
 	  $(apt_install)
 	@touch $@
 
-# Programs that only tests use.
+# Programs that only deep tests use.
 $(TEST_TOOLS): Makefile $(SYSTEM)
 	@$(call install_missing,curl chromium-headless-shell)
 	@touch $@
@@ -99,20 +101,29 @@ contracts: $(VENV) $(SYSTEM) ## test the repository rules: layers, names, public
 # The tests that take every branch of the gated layers. Only they are traced: tracing doubles the
 # time of the collection, in each worker.
 COVERED := $(addprefix packages/dovetail/tests/unit/,wire spec core eras features runtime test_server.py)
+FAST := $(BIN)/pytest --quiet --tier=fast --numprocesses=2 --dist=worksteal --ignore=tests/contracts
 
-# Two runs that share no test. The contracts are part of `make check`.
-test: $(VENV) $(SYSTEM) .proxies/.stamp .openapi/.stamp .conformance/.stamp .console/.stamp .venv-minimcp/.stamp $(TEST_TOOLS) ## run the whole suite and the branch coverage gate
-	@$(BIN)/pytest --quiet --numprocesses=2 --dist=worksteal --cov --cov-report= $(COVERED)
+# The contracts are part of `make check`. For `make test-all`, the same tests run in two parts, one
+# of them traced.
+test: $(VENV) ## run the fast tests: Python and pip are enough
+ifeq ($(filter test-all,$(MAKECMDGOALS)),)
+	@$(FAST)
+else
+	@$(FAST) --cov --cov-report= $(COVERED)
 	@$(BIN)/coverage json --quiet -o coverage.json
 	@$(BIN)/python -m tools.coverage_gate coverage.json
-	@$(BIN)/pytest --quiet --numprocesses=4 --dist=worksteal --ignore=tests/contracts $(addprefix --ignore=,$(COVERED))
+	@$(FAST) $(addprefix --ignore=,$(COVERED))
+endif
+
+test-all: test $(SYSTEM) $(TEST_STAMPS) ## run all tests and the branch coverage gate; installs what they need
+	@$(BIN)/pytest --quiet --tier=deep --numprocesses=4 --dist=worksteal
 
 # The framework's and the checker's tests, with the ready servers left out.
 SUITES := packages/dovetail/tests packages/dovetail-check/tests
 SUITE_INSTALL := --editable 'packages/dovetail[cluster,openapi,traces]' --editable packages/dovetail-check --group test --group peers
 
-test-lowest: .venv-lowest/.stamp .venv-minimcp/.stamp .proxies/.stamp .openapi/.stamp .conformance/.stamp .console/.stamp $(SYSTEM) $(TEST_TOOLS) ## test framework and checker with the oldest allowed libraries
-	@.venv-lowest/bin/pytest --quiet --numprocesses=4 --dist=worksteal $(SUITES)
+test-lowest: .venv-lowest/.stamp $(SYSTEM) $(TEST_STAMPS) ## test framework and checker with the oldest allowed libraries
+	@.venv-lowest/bin/pytest --quiet --numprocesses=4 --dist=worksteal --tier=all $(SUITES)
 
 .venv-lowest/.stamp: pyproject.toml $(PYPROJECTS) tools/lowest.py
 	@test -x .venv-lowest/bin/pip || $(PYTHON) -m venv .venv-lowest
@@ -122,14 +133,14 @@ test-lowest: .venv-lowest/.stamp .venv-minimcp/.stamp .proxies/.stamp .openapi/.
 	@.venv-lowest/bin/pip install --quiet --constraint .venv-lowest/constraints.txt $(SUITE_INSTALL)
 	@touch $@
 
-test-pythons: .venv-minimcp/.stamp .proxies/.stamp .openapi/.stamp .conformance/.stamp .console/.stamp $(SYSTEM) $(TEST_TOOLS) ## test framework and checker on every Python from 3.12 on that is installed
+test-pythons: $(SYSTEM) $(TEST_STAMPS) ## test framework and checker on every Python from 3.12 on that is installed
 	@versions=$$($(BIN)/python -m tools.pythons); \
 	  test -n "$$versions" || { echo "No Python 3.12 or newer on PATH or in ~/.pyenv/versions."; exit 1; }; \
 	  for version in $$versions; do $(MAKE) test-python-$$version || exit 1; done
 
 test-python-%: .venv-%/.stamp
 	@echo "Testing on Python $* ..."
-	@.venv-$*/bin/pytest --quiet --numprocesses=4 --dist=worksteal $(SUITES)
+	@.venv-$*/bin/pytest --quiet --numprocesses=4 --dist=worksteal --tier=all $(SUITES)
 
 .PRECIOUS: .venv-3.%/.stamp
 .venv-3.%/.stamp: pyproject.toml $(PYPROJECTS)
@@ -140,11 +151,11 @@ test-python-%: .venv-%/.stamp
 	@touch $@
 
 cover: $(VENV) $(SYSTEM) .proxies/.stamp ## show the coverage by the unit tests of the framework, line by line (htmlcov/)
-	@$(BIN)/pytest --quiet --numprocesses=4 --dist=worksteal --cov --cov-report= packages/dovetail/tests/unit
+	@$(BIN)/pytest --quiet --numprocesses=4 --dist=worksteal --cov --cov-report= --tier=all packages/dovetail/tests/unit packages/dovetail/tests/deep/unit
 	@$(BIN)/coverage html --quiet
 	@$(BIN)/coverage report
 
-# `make test` runs these with a tenth of the kills, edits, links, queries and fetches, or less.
+# `make test-all` runs these with a tenth of the kills, edits, links, queries and fetches, or less.
 DURABLE := packages/dovetail/tests/deep/durability packages/*/tests/deep/*/test_durability.py \
   $(addprefix packages/dovetail-vault/tests/deep/vault/test_,nothing_lost.py moving_many.py same_files_as_ripgrep.py) \
   packages/dovetail-vault/tests/vault/test_attacks.py \
@@ -159,7 +170,7 @@ gallery: $(VENV) $(SYSTEM) ## draw docs/gallery.md with the design server
 fuzz: $(VENV) .proxies/.stamp ## run the property tests with many more examples, and more damaged lines
 	@FUZZ_LINES=200000 $(BIN)/pytest --quiet --timeout=0 packages/dovetail/tests/deep/fuzz
 	@CORPUS_STRIDE=1 $(BIN)/pytest --quiet --timeout=0 packages/dovetail/tests/deep/http_corpus
-	@HOSTILE_DOCUMENTS=10000 $(BIN)/pytest --quiet --timeout=0 packages/*/tests/*/test_hostile_*.py packages/*/tests/deep/*/test_hostile_*.py
+	@HOSTILE_DOCUMENTS=10000 $(BIN)/pytest --quiet --timeout=0 packages/*/tests/deep/*/test_hostile_*.py
 	@$(BIN)/pytest --quiet -m hypothesis --hypothesis-profile=fuzz --timeout=0
 
 console-pictures: $(VENV) $(SYSTEM) ## draw the pictures of the console in docs/images

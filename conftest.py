@@ -3,6 +3,10 @@
 Helpers are imported as `tests.<...>`: the `tests` folders of the repository and of all packages
 are one namespace package. Child processes that tests start see the same path.
 
+Tests below a folder `deep` need more than Python: processes, Redis, a browser, proxies, other MCP
+libraries. `--tier=fast` leaves them out and `--tier=deep` runs nothing else; the cases of tests
+that run on several transports are divided between the two.
+
 Tests drive coroutines with `asyncio.run`, so no plugin decides when a loop lives.
 """
 
@@ -15,6 +19,7 @@ import os
 import sys
 from collections.abc import Generator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -29,6 +34,10 @@ importlib.import_module("tests.deep")
 os.environ["PYTHONPATH"] = os.pathsep.join(
     [*_TEST_ROOTS, *filter(None, [os.environ.get("PYTHONPATH")])]
 )
+
+# Only now is it importable.
+matrix: Any = importlib.import_module("tests.matrix")
+_FRAMEWORK = ROOT / "packages" / "dovetail" / "tests"
 
 # Limits of the client that a slow machine reaches and that change the outcome.
 for _module, _name in (
@@ -50,6 +59,49 @@ settings.register_profile("desk", deadline=None, max_examples=30)
 settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True, max_examples=30)
 settings.register_profile("fuzz", deadline=None, max_examples=20_000)
 settings.load_profile("ci" if os.environ.get("CI") else "desk")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add `--tier`."""
+    parser.addoption(
+        "--tier",
+        choices=("fast", "deep", "all"),
+        help="which tests of the given folders to run; without it, those of `fast` and all in"
+        " folders named deep",
+    )
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Skip the files that have no test of the tier, without importing them."""
+    tier = config.getoption("--tier")
+    if tier == "fast" and collection_path.name == "deep":
+        return True
+    if tier == "deep" and collection_path.suffix == ".py" and not _is_deep(collection_path):
+        return not _is_matrix(collection_path)
+    return None
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Divide the cases of tests that run on several transports or stores."""
+    tier = config.getoption("--tier")
+    if tier == "all":
+        return
+    divided = [item for item in items if _is_matrix(item.path) and not _is_deep(item.path)]
+    fast, rest = matrix.split(divided)
+    dropped = set(fast if tier == "deep" else rest)
+    if dropped:
+        config.hook.pytest_deselected(items=list(dropped))
+        items[:] = [item for item in items if item not in dropped]
+
+
+def _is_deep(path: Path) -> bool:
+    return "deep" in path.relative_to(ROOT).parts
+
+
+def _is_matrix(path: Path) -> bool:
+    return path.is_relative_to(_FRAMEWORK) and matrix.is_matrix(
+        path.relative_to(_FRAMEWORK).as_posix()
+    )
 
 
 def pytest_collection_finish() -> None:
