@@ -1,24 +1,11 @@
-"""The scripts of the task store: Redis accepts them, and they spare what does not exist."""
+"""The scripts of the task store change nothing for a task that does not exist."""
 
 from __future__ import annotations
 
-import pytest
-
 from dovetail.stores.redis import task_scripts as module
 from dovetail.stores.redis.node import RedisNode
-from dovetail.stores.redis.resp import Script
 from dovetail.stores.redis.url import parse_url
-from dovetail.stores.tasks import FINAL
 from tests.unit.talk import run
-
-SCRIPTS = {name: getattr(module, name) for name in module.__all__}
-
-
-@pytest.mark.parametrize("name", SCRIPTS)
-def test_the_statuses_that_are_final_are_those_of_every_store(name: str) -> None:
-    script = SCRIPTS[name]
-    assert isinstance(script, Script)
-    assert all(f"{status}=true" in script.source for status in FINAL)
 
 
 def test_a_task_that_does_not_exist_is_not_created_by_a_change(cluster_url: str) -> None:
