@@ -79,8 +79,8 @@ class Answer(Struct, array_like=True):
 class MiddlewareLimit(Protocol):
     """The time limit of the middleware of one call."""
 
-    async def run(self, middleware: Coroutine[Any, Any, T]) -> T:
-        """Await the middleware; raises LimitError if it takes too long."""
+    async def run(self, middleware: Coroutine[Any, Any, T], awaited: Any) -> T:
+        """Await the rest of the middleware, which waits for `awaited`; may raise LimitError."""
 
     def pause(self) -> None:
         """Stop counting the time, because a handler runs."""
@@ -108,8 +108,11 @@ class Runner(Protocol):
     async def in_thread(self, call: Call, function: Callable[[], T]) -> T:
         """Run a function in a worker thread, for a handler that runs already."""
 
-    def limit_middleware(self, call: Call) -> MiddlewareLimit:
-        """Return the time limit for the middleware of a call."""
+    def limit_middleware(self, call: Call, handlers_running: int) -> MiddlewareLimit:
+        """Return the time limit for the middleware of a call that waits for something.
+
+        `handlers_running`: the handlers that the middleware waits for, which it does not count.
+        """
 
 
 class Host(Protocol):

@@ -17,37 +17,32 @@ T = TypeVar("T")
 class MiddlewareTimeLimit:
     """Limits the time that the middleware of one call takes itself.
 
-    The timer is started when the middleware waits for something; most calls never do.
+    It is made when the middleware waits for something; most calls never do.
     """
 
     __slots__ = ("_left", "_method", "_paused", "_seconds", "_timeout")
 
-    def __init__(self, seconds: float | None, method: str) -> None:
+    def __init__(self, seconds: float | None, method: str, handlers_running: int) -> None:
         """`seconds`: the limit, None for no limit."""
         self._seconds = seconds
         self._method = method
-        # Handlers that run now; a middleware may start several at the same time.
-        self._paused = 0
+        self._paused = handlers_running
         self._timeout: asyncio.Timeout | None = None
         self._left = seconds or 0.0
 
-    async def run(self, middleware: Coroutine[Any, Any, T]) -> T:
-        """Await the middleware; raises LimitError if it takes too long."""
-        if self._seconds is None:
-            return await middleware
+    async def run(self, middleware: Coroutine[Any, Any, T], awaited: Any) -> T:
+        """Await the rest of the middleware, which waits for `awaited`; may raise LimitError."""
+        rest = resume_coroutine(middleware, awaited, middleware.send, middleware.throw)
         result: T
-        try:
-            awaited = middleware.send(None)
-        except StopIteration as returned:
-            result = returned.value
+        if self._seconds is None:
+            result = await rest
             return result
         self._timeout = asyncio.timeout(None)
         try:
             async with self._timeout:
                 if not self._paused:
                     self._start()
-                send, throw = middleware.send, middleware.throw
-                result = await resume_coroutine(middleware, awaited, send, throw)
+                result = await rest
                 return result
         except TimeoutError:
             if not self._timeout.expired():

@@ -45,9 +45,9 @@ class HandlerRunner:
         self._clock = _Clock(options.timeout, options.idle_timeout)
         self._timeout: float | None = options.timeout
 
-    def limit_middleware(self, call: Call) -> MiddlewareTimeLimit:
+    def limit_middleware(self, call: Call, handlers_running: int) -> MiddlewareTimeLimit:
         """Return the time limit for the middleware of a call."""
-        return MiddlewareTimeLimit(self._timeout, call.method)
+        return MiddlewareTimeLimit(self._timeout, call.method, handlers_running)
 
     def start(
         self,

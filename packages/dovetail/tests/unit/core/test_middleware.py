@@ -20,11 +20,10 @@ from dovetail.spec.models import Params
 class Echo(Request[str]):
     """A request of a method that returns text."""
 
-    __slots__ = ()
     method = "echo"
     hook = "echo"
 
-    def _to_params(self) -> Params:
+    def _changed_params(self) -> Params:
         return self._call.received
 
     def _read(self, outcome: Any) -> str | None:

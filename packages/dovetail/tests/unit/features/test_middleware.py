@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import copy
+import json
 import logging
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -32,6 +34,8 @@ from dovetail.spec.models import (
     Tool,
 )
 from dovetail.testing import connect
+from tests.unit.talk import LEGACY, MODERN, REVISIONS
+from tests.unit.talk import request as encode_request
 
 MODES = ["2024-11-05", "2025-11-25", "2026-07-28"]
 
@@ -301,13 +305,15 @@ def test_requests_of_kinds_that_it_does_not_override_are_not_wrapped() -> None:
     wrapped = {
         method
         for method, handler in server.handlers.items()
-        if handler.run.__qualname__ != plain.handlers[method].run.__qualname__
+        if type(handler.run) is not type(plain.handlers[method].run)
     }
     assert wrapped == {"prompts/get"}
 
 
-def test_arguments_that_are_no_object_are_refused() -> None:
+@pytest.mark.parametrize("looks", [True, False])
+def test_arguments_that_are_no_object_are_refused(looks: bool) -> None:
     async def any_request(request: Request[Any], call_next: CallNext[Any]) -> Any:
+        assert not looks or (isinstance(request, CallTool) and request.arguments)
         return await call_next(request)
 
     async def run() -> bytes | None:
@@ -317,7 +323,96 @@ def test_arguments_that_are_no_object_are_refused() -> None:
         return await make_server(any_request).handle(message)
 
     answer = asyncio.run(run())
-    assert answer is not None and b"-32602" in answer and b"arguments" in answer
+    assert answer is not None and b"nvalid" in answer and b"arguments" in answer
+    assert (b"-32602" in answer) is looks and (b"isError" in answer) is not looks
+
+
+def params_of(method: str) -> dict[str, Any]:
+    return {"name": "add", "arguments": {"a": 1, "b": 2}} if method == "tools/call" else {}
+
+
+async def leave_it(request: Request[Any], call_next: CallNext[Any]) -> Any:
+    return await call_next(request)
+
+
+async def look_at_it(request: Request[Any], call_next: CallNext[Any]) -> Any:
+    if isinstance(request, CallTool):
+        assert request.arguments is request.arguments
+    result = await call_next(request)
+    if isinstance(result, ToolResult):
+        assert not result.is_error and result.content[0].text == "3"
+    else:
+        assert result.items and result.next_cursor is None
+    return result
+
+
+@pytest.mark.parametrize("method", ["tools/call", "tools/list", "resources/list"])
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_what_a_middleware_does_not_change_stays_the_same(method: str, revision: str) -> None:
+    def ask(*middleware: Any) -> Any:
+        server = make_server(*middleware)
+        server.resource("note://one", name="one")(lambda: "1")
+        message = encode_request(method, params_of(method), revision=revision)
+        answer = asyncio.run(
+            server.handle(message, revision=LEGACY if revision == MODERN else revision)
+        )
+        assert answer is not None
+        body = json.loads(answer)["result"]
+        # Lists are for this caller alone as soon as there is a middleware.
+        return {key: value for key, value in body.items() if key not in ("cacheScope",)}
+
+    assert ask() == ask(leave_it) == ask(look_at_it) == ask(leave_it, look_at_it, leave_it)
+
+
+def test_a_page_that_a_middleware_leaves_as_it_is_is_private() -> None:
+    async def run() -> bytes | None:
+        server = make_server(leave_it)
+        return await server.handle(encode_request("tools/list", revision=MODERN))
+
+    answer = asyncio.run(run())
+    assert answer is not None and b'"cacheScope":"private"' in answer
+
+
+@pytest.mark.parametrize("change", ["content", "structured", "is_error", "meta"])
+def test_one_attribute_of_a_result_can_be_set(change: str) -> None:
+    values = {"content": "other", "structured": {"n": 1}, "is_error": True, "meta": {"a/b": 1}}
+
+    async def set_it(request: Request[Any], call_next: CallNext[Any]) -> Any:
+        result = await call_next(request)
+        setattr(result, change, values[change])
+        return result
+
+    def ask(*middleware: Any) -> Any:
+        message = encode_request("tools/call", params_of("tools/call"), revision=MODERN)
+        answer = asyncio.run(make_server(*middleware).handle(message))
+        assert answer is not None
+        return json.loads(answer)["result"]
+
+    before, after = ask(), ask(set_it)
+    names = {"structured": "structuredContent", "is_error": "isError", "meta": "_meta"}
+    name = names.get(change, change)
+    assert after[name] != before.get(name)
+    others = set(before) - {name}
+    assert {key: after[key] for key in others} == {key: before[key] for key in others}
+
+
+def test_a_copy_of_a_result_is_an_ordinary_result() -> None:
+    copies: list[Any] = []
+
+    async def copy_it(request: Request[Any], call_next: CallNext[Any]) -> Any:
+        result = await call_next(request)
+        copies.append(copy.deepcopy(result))
+        return result
+
+    def script(server: Server) -> None:
+        for method in ("tools/call", "tools/list"):
+            message = encode_request(method, params_of(method), revision=MODERN)
+            assert asyncio.run(server.handle(message)) is not None
+
+    script(make_server(copy_it))
+    called, listed = copies
+    assert type(called) is ToolResult and called.content[0].text == "3"
+    assert type(listed) is ListPage and "add" in [tool.name for tool in listed.items]
 
 
 @pytest.mark.parametrize("wrong", [Middleware, "text"])

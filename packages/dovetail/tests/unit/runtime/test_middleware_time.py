@@ -9,7 +9,6 @@ import pytest
 
 from dovetail import Context, Options, Server
 from dovetail.middleware import CircuitBreaker, Retry
-from dovetail.runtime.middleware_time import MiddlewareTimeLimit
 from dovetail.testing import connect
 from tests.patience import CAP, pass_time
 from tests.unit.talk import ERAS, LEGACY, run
@@ -31,6 +30,7 @@ def make_server(*middleware: Any) -> Server:
 
     @server.tool(timeout=100)
     async def slow() -> str:
+        await asyncio.sleep(0)
         pass_time(10)
         await asyncio.sleep(0.001)
         return "done"
@@ -51,66 +51,70 @@ def test_a_middleware_that_never_calls_on_is_an_error(mode: str) -> None:
     run(scenario())
 
 
-def test_the_time_of_handlers_does_not_count() -> None:
-    async def middleware(limit: MiddlewareTimeLimit, first: bool) -> str:
-        if first:
+@pytest.mark.parametrize("waits_first", [True, False])
+def test_the_time_of_handlers_does_not_count(waits_first: bool) -> None:
+    async def several(request: Any, call_next: Any) -> Any:
+        if waits_first:
             await asyncio.sleep(0)
         for handlers in (1, 2, 1):
-            for _ in range(handlers):
-                limit.pause()
-            pass_time(10)
-            await asyncio.sleep(0.001)
-            for _ in range(handlers):
-                limit.resume()
-        return "done"
+            results = await asyncio.gather(*(call_next(request) for _ in range(handlers)))
+        return results[0]
 
     async def scenario() -> None:
-        for first in (True, False):
-            limit = MiddlewareTimeLimit(5, "tools/call")
-            assert await limit.run(middleware(limit, first)) == "done"
+        async with connect(make_server(several), timeout=CAP) as client:
+            assert (await client.call("slow")).text == "done"
 
     run(scenario())
 
 
 def test_without_a_limit_nothing_expires() -> None:
-    async def middleware(limit: MiddlewareTimeLimit) -> str:
-        limit.pause()
-        limit.resume()
+    async def takes_long(request: Any, call_next: Any) -> Any:
         pass_time(100)
         await asyncio.sleep(0.001)
-        return "done"
+        return await call_next(request)
 
     async def scenario() -> None:
-        limit = MiddlewareTimeLimit(None, "tools/call")
-        assert await limit.run(middleware(limit)) == "done"
+        server = Server("s", middleware=[takes_long], options=Options(timeout=None))
+        server.tool(lambda: "done", name="quick")
+        async with connect(server, timeout=CAP) as client:
+            assert (await client.call("quick")).text == "done"
 
     run(scenario())
 
 
 @pytest.mark.parametrize("waits", [True, False])
-def test_other_errors_pass(waits: bool) -> None:
-    async def fail() -> None:
+def test_a_timeout_of_the_middleware_itself_is_its_own_error(waits: bool) -> None:
+    async def fail(request: Any, call_next: Any) -> Any:
         if waits:
             await asyncio.sleep(0)
         raise TimeoutError("mine")
 
     async def scenario() -> None:
-        with pytest.raises(TimeoutError, match="mine"):
-            await MiddlewareTimeLimit(5, "tools/call").run(fail())
+        async with connect(make_server(fail), mode=LEGACY, timeout=CAP) as client:
+            called = await client.call("slow")
+            assert called.is_error and "Internal error" in called.text
 
     run(scenario())
 
 
-def test_a_cancellation_passes() -> None:
-    async def wait() -> None:
-        await asyncio.Event().wait()
-
+def test_a_cancellation_reaches_the_middleware() -> None:
     async def scenario() -> None:
-        task = asyncio.create_task(MiddlewareTimeLimit(5, "tools/call").run(wait()))
-        await asyncio.sleep(0)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
+        started, ended = asyncio.Event(), asyncio.Event()
+
+        async def wait(request: Any, call_next: Any) -> Any:
+            if request.method != "tools/call":
+                return await call_next(request)
+            started.set()
+            try:
+                await asyncio.Event().wait()
+            finally:
+                ended.set()
+
+        async with connect(make_server(wait), timeout=CAP) as client:
+            call = asyncio.create_task(client.call("slow"))
+            await started.wait()
+            call.cancel()
+            await ended.wait()
 
     run(scenario())
 
