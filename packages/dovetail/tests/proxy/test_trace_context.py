@@ -23,7 +23,7 @@ class Town:
     def __init__(self, mode: str, upstream_mode: str, *, proxy_is_traced: bool) -> None:
         self._exported = Exported()
         self._mode = mode
-        traces = Guard(hooks=[Traces(self._exported.provider)])
+        traces = Guard(middleware=[Traces(self._exported.provider)])
         self._upstream = Server("upstream", guard=traces)
         self.tracer = self._exported.provider.get_tracer("test")
 

@@ -30,7 +30,7 @@ from dovetail.wire.messages import Notification
 
 if TYPE_CHECKING:
     from dovetail.core.handler import Handler
-    from dovetail.core.hooks import HookedCall
+    from dovetail.core.middleware import Request
 
 __all__ = [
     "Ask",
@@ -301,8 +301,8 @@ class Call:
     # The code of the error that the call ended with, and the error itself.
     failure: int | None = None
     refusal: RpcError | None = None
-    # The call as hooks see it, if the server has hooks.
-    hooked: HookedCall | None = None
+    # The request as the middleware of a guard sees it, if there is a guard with middleware.
+    request: Request[Any] | None = None
     # Set while the handler waits for something: ends it; the exception becomes the outcome.
     interruption: Callable[[Exception], None] | None = None
     # Called on progress and log messages, to move an idle deadline.

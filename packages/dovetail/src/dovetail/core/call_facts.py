@@ -1,4 +1,4 @@
-"""`CallFacts`: the properties of a call that handlers and hooks can read."""
+"""`CallFacts`: the properties of a call that handlers and middleware can read."""
 
 from __future__ import annotations
 

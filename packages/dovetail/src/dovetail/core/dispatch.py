@@ -10,15 +10,15 @@ from __future__ import annotations
 import logging
 import secrets
 import traceback
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping
+from functools import cached_property
 from types import CoroutineType
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 from msgspec import Raw, Struct
 
 from dovetail.core.call import Call
 from dovetail.core.era import CacheHint, Encoded
-from dovetail.core.hooks import Hook, HookedCall
 from dovetail.errors import (
     InternalError,
     LimitError,
@@ -30,7 +30,10 @@ from dovetail.errors import (
 from dovetail.spec.models import CallToolResult
 from dovetail.wire import codec
 
-__all__ = ["Dispatcher", "HookedDispatcher", "InputRequired", "MethodHandler", "Outcome", "Shaped"]
+if TYPE_CHECKING:
+    from dovetail.core.middleware import Request
+
+__all__ = ["Chains", "Dispatcher", "InputRequired", "MethodHandler", "Outcome", "Shaped"]
 
 logger = logging.getLogger("dovetail")
 
@@ -67,6 +70,16 @@ class MethodHandler(NamedTuple):
     needs_task: bool = False
 
 
+class Chains(Protocol):
+    """The middleware of a guard."""
+
+    def open(self, call: Call, handler: MethodHandler, transport: str) -> Request[Any]:
+        """Return the request on its way through its chain of middleware to the handler."""
+
+    def end_session(self, revision: str, transport: str, duration: float) -> None:
+        """Tell the middleware that a legacy session has ended."""
+
+
 class Dispatcher:
     """Dispatches requests to a table of method handlers."""
 
@@ -83,20 +96,20 @@ class Dispatcher:
         self._expose_tracebacks = expose_tracebacks
         self._max_result_bytes = max_result_bytes
 
-    def hooked(
-        self, hooks: Sequence[Hook], transport: str, max_result_bytes: int | None = None
+    def guarded(
+        self, chains: Chains, transport: str, max_result_bytes: int | None = None
     ) -> Dispatcher:
-        """A dispatcher with hooks around every call and an additional result limit."""
+        """A dispatcher with the middleware of a guard, and an additional result limit."""
         limits = [
             limit for limit in (max_result_bytes, self._max_result_bytes) if limit is not None
         ]
-        dispatcher = HookedDispatcher(
+        dispatcher = GuardedDispatcher(
             self._handlers,
             self._capabilities,
             expose_tracebacks=self._expose_tracebacks,
             max_result_bytes=min(limits, default=None),
         )
-        dispatcher.hooks = tuple(hooks)
+        dispatcher.chains = chains
         dispatcher.transport = transport
         dispatcher.own_limit = max_result_bytes
         return dispatcher
@@ -166,8 +179,8 @@ class Dispatcher:
         text = text.encode(errors="replace").decode()
         if handler.fault is None:
             return self._failed(call, InternalError(text))
-        if call.hooked is not None:
-            call.hooked.outcome = "tool_error"
+        if call.request is not None:
+            call.request.outcome = "tool_error"
         return codec.encode_result(call.id, call.era.complete(handler.fault(text)))
 
     def _log_crash(self, call: Call, error: Exception) -> str:
@@ -215,129 +228,102 @@ def _too_large(body: bytes, limit: int) -> LimitError:
     )
 
 
-_REFUSED = MethodHandler(lambda call: {})
+class GuardedDispatcher(Dispatcher):
+    """A dispatcher with the middleware of a guard; create it with `Dispatcher.guarded`.
 
+    The middleware is around every request, unknown methods included.
+    """
 
-class HookedDispatcher(Dispatcher):
-    """A dispatcher with hooks; create it with `Dispatcher.hooked`."""
-
-    hooks: tuple[Hook, ...] = ()
+    chains: Chains
     transport = ""
-    # The result limit of the hooks' guard, without that of the server.
+    # The result limit of the guard, without that of the server.
     own_limit: int | None = None
 
     def needs_task(self, call: Call) -> bool:
-        """Always True: a hook may wait in any method."""
+        """Always True: a middleware may wait in any method."""
         return True
 
     def answer(self, call: Call) -> bytes | Coroutine[Any, Any, bytes]:
         """The encoded response, or a coroutine that returns it."""
-        hooked = call.hooked = HookedCall(call, self.transport)
-        return self._run_hooks(call, hooked, 0)
-
-    def end_session(self, revision: str, duration: float) -> None:
-        """Tell the hooks."""
-        for hook in self.hooks:
-            try:
-                hook.session_ended(revision, self.transport, duration)
-            except Exception:
-                logger.exception("a hook failed after a session")
-
-    async def delegate(self, call: Call, handler: MethodHandler) -> Outcome:
-        """The outcome of a handler, with the hooks of this server around it."""
-        outer = call.hooked
-        hooked = call.hooked = HookedCall(call, self.transport)
-        passed = 0
+        handler = self._handlers.get(call.method, _UNKNOWN)
+        request = call.request = self.chains.open(call, self._innermost, self.transport)
+        answer: bytes | None = None
         try:
-            for hook in self.hooks:
-                waiting = hook.before(hooked)
-                if waiting is not None:
-                    await waiting
-                passed += 1
-            outcome = handler.run(call)
-            if isinstance(outcome, Coroutine):
-                outcome = await outcome
-            limit = self.own_limit
-            if limit is not None and len(body := _encode(call, outcome)) > limit:
-                raise _too_large(body, limit)
-            if isinstance(outcome, CallToolResult) and outcome.is_error:
-                hooked.outcome = "tool_error"
-        except Exception as error:
-            if not isinstance(error, InputRequired):
-                hooked.error = error
-                hooked.outcome = "refused" if passed < len(self.hooks) else "error"
-            raise
-        finally:
-            call.hooked = outer
-            self._end_hooks(hooked, passed, None if call.cancelled else b"")
-        return outcome
-
-    def _run_hooks(
-        self, call: Call, hooked: HookedCall, passed: int
-    ) -> bytes | Coroutine[Any, Any, bytes]:
-        try:
-            for hook in self.hooks[passed:] if passed else self.hooks:
-                waiting = hook.before(hooked)
-                if waiting is not None:
-                    return self._wait_for_hook(call, hooked, passed, waiting)
-                passed += 1
+            outcome = request.run()
+            if isinstance(outcome, CoroutineType):
+                return self._await_end(call, handler, request, outcome)
+            answer = self._completed(call, outcome)  # type: ignore[arg-type]
         except Exception as error:  # noqa: BLE001 - the boundary
-            return self._rejected(call, hooked, passed, error)
-        answer = super().answer(call)
-        if isinstance(answer, bytes):
-            self._end_hooks(hooked, passed, answer)
-            return answer
-        return self._wait_for_answer(hooked, passed, answer)
-
-    async def _wait_for_hook(
-        self, call: Call, hooked: HookedCall, passed: int, waiting: Awaitable[None]
-    ) -> bytes:
-        try:
-            await waiting
-        except Exception as error:  # noqa: BLE001 - the boundary
-            return self._rejected(call, hooked, passed, error)
+            answer = self._fault(call, handler, error)
         except BaseException:
-            self._end_hooks(hooked, passed, None)
+            request.end(None)
             raise
-        answer = self._run_hooks(call, hooked, passed + 1)
-        return answer if isinstance(answer, bytes) else await answer
-
-    async def _wait_for_answer(
-        self, hooked: HookedCall, passed: int, answer: Coroutine[Any, Any, bytes]
-    ) -> bytes:
-        body: bytes | None = None
-        try:
-            body = await answer
-            return body
-        finally:
-            self._end_hooks(hooked, passed, body)
-
-    def _rejected(self, call: Call, hooked: HookedCall, passed: int, error: Exception) -> bytes:
-        handler = self._handlers.get(call.method, _REFUSED)
-        answer = self._fault(call, handler, error)
-        hooked.outcome = "refused"
-        self._end_hooks(hooked, passed, answer)
+        request.end(answer)
         return answer
 
+    @cached_property
+    def _innermost(self) -> MethodHandler:
+        return MethodHandler(self._run_method)
+
+    def _run_method(self, call: Call) -> Outcome | Coroutine[Any, Any, Outcome]:
+        handler = self._handlers.get(call.method)
+        spec = call.era.methods.get(call.method)
+        if handler is None or spec is None:
+            raise self._unknown(call)
+        if spec.capability is not None and spec.capability not in self._capabilities():
+            raise self._undeclared(call, spec.capability)
+        return handler.run(call)
+
+    async def _await_end(
+        self,
+        call: Call,
+        handler: MethodHandler,
+        request: Request[Any],
+        outcome: Coroutine[Any, Any, Outcome],
+    ) -> bytes:
+        answer: bytes | None = None
+        try:
+            answer = await self._await(call, handler, outcome)
+            return answer
+        finally:
+            request.end(answer)
+
+    def end_session(self, revision: str, duration: float) -> None:
+        """Tell the middleware."""
+        self.chains.end_session(revision, self.transport, duration)
+
+    async def delegate(self, call: Call, handler: MethodHandler) -> Outcome:
+        """The outcome of a handler, with the middleware of this server around it."""
+        outer = call.request
+        request = call.request = self.chains.open(call, handler, self.transport)
+        try:
+            outcome = request.run()
+            if isinstance(outcome, CoroutineType):
+                outcome = await outcome
+            limit = self.own_limit
+            if limit is not None and len(body := _encode(call, outcome)) > limit:  # type: ignore[arg-type]
+                raise _too_large(body, limit)
+            if isinstance(outcome, CallToolResult) and outcome.is_error:
+                request.outcome = "tool_error"
+        except Exception as error:
+            if not isinstance(error, InputRequired):
+                request.error = error
+            raise
+        finally:
+            call.request = outer
+            request.end(None if call.cancelled else b"")
+        return outcome  # type: ignore[return-value]
+
     def _completed(self, call: Call, outcome: Outcome) -> bytes:
-        if isinstance(outcome, CallToolResult) and outcome.is_error and call.hooked is not None:
-            call.hooked.outcome = "tool_error"
-        return super()._completed(call, outcome)
+        if isinstance(outcome, CallToolResult) and outcome.is_error and call.request is not None:
+            call.request.outcome = "tool_error"
+        return Dispatcher._completed(self, call, outcome)
 
     def _fault(self, call: Call, handler: MethodHandler, error: Exception) -> bytes:
-        if not isinstance(error, InputRequired) and call.hooked is not None:
-            call.hooked.error = error
+        if not isinstance(error, InputRequired) and call.request is not None:
+            call.request.error = error
         return super()._fault(call, handler, error)
 
-    def _end_hooks(self, hooked: HookedCall, passed: int, answer: bytes | None) -> None:
-        hooked.end(answer)
-        left = self.hooks if passed == len(self.hooks) else self.hooks[:passed]
-        for hook in reversed(left):
-            try:
-                if hooked.error is None:
-                    hook.after(hooked)
-                else:
-                    hook.failed(hooked, hooked.error)
-            except Exception:
-                # The response is ready; an error in a hook must not change it.
-                logger.exception("a hook failed after %s", hooked.method)
+
+# For the errors of unknown methods.
+_UNKNOWN = MethodHandler(lambda call: {})

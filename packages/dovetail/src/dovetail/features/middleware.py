@@ -10,7 +10,7 @@ from msgspec import UNSET, Raw, Struct
 from dovetail.core.call import Call
 from dovetail.core.dispatch import MethodHandler, Outcome, Shaped
 from dovetail.core.era import CacheHint, Encoded
-from dovetail.core.middleware import AnyMiddleware, CallNext, Request, default_method
+from dovetail.core.middleware import CallNext, Chain, Request, default_method
 from dovetail.errors import InvalidParamsError, UsageError
 from dovetail.features.content import fit_block, fit_blocks, to_blocks
 from dovetail.features.tools import ToolResult
@@ -117,7 +117,7 @@ def _copy_result(content: Any, structured: Any, is_error: bool, meta: Any) -> To
 class CallTool(Request[ToolResult]):
     """A tools/call request."""
 
-    method = "tools/call"
+    handles = "tools/call"
     hook = "call_tool"
     _name: str | None = None
     _arguments: dict[str, Any] | None = None
@@ -196,14 +196,12 @@ class CallTool(Request[ToolResult]):
 class GetPrompt(Request[GetPromptResult]):
     """A prompts/get request."""
 
-    method = "prompts/get"
+    handles = "prompts/get"
     hook = "get_prompt"
     name: str
     arguments: dict[str, str]
 
-    def __init__(
-        self, call: Call, handler: MethodHandler, chain: tuple[AnyMiddleware, ...]
-    ) -> None:
+    def __init__(self, call: Call, handler: MethodHandler, chain: Chain) -> None:
         super().__init__(call, handler, chain)
         params: GetPromptParams = call.params  # type: ignore[assignment]
         self.name = params.name
@@ -241,13 +239,11 @@ class GetPrompt(Request[GetPromptResult]):
 class ReadResource(Request[ReadResourceResult]):
     """A resources/read request."""
 
-    method = "resources/read"
+    handles = "resources/read"
     hook = "read_resource"
     uri: str
 
-    def __init__(
-        self, call: Call, handler: MethodHandler, chain: tuple[AnyMiddleware, ...]
-    ) -> None:
+    def __init__(self, call: Call, handler: MethodHandler, chain: Chain) -> None:
         super().__init__(call, handler, chain)
         params: ReadResourceParams = call.params  # type: ignore[assignment]
         self.uri = params.uri
@@ -278,13 +274,11 @@ class ReadResource(Request[ReadResourceResult]):
 class Complete(Request[CompleteResult]):
     """A completion/complete request; `params` says what is completed."""
 
-    method = "completion/complete"
+    handles = "completion/complete"
     hook = "complete"
     params: CompleteParams
 
-    def __init__(
-        self, call: Call, handler: MethodHandler, chain: tuple[AnyMiddleware, ...]
-    ) -> None:
+    def __init__(self, call: Call, handler: MethodHandler, chain: Chain) -> None:
         super().__init__(call, handler, chain)
         self.params: CompleteParams = call.params  # type: ignore[assignment]
 
@@ -365,9 +359,7 @@ class _List(Request[ListPage[T]]):
     item: ClassVar[type[Struct]]
     cursor: str | None
 
-    def __init__(
-        self, call: Call, handler: MethodHandler, chain: tuple[AnyMiddleware, ...]
-    ) -> None:
+    def __init__(self, call: Call, handler: MethodHandler, chain: Chain) -> None:
         super().__init__(call, handler, chain)
         params: ListParams = call.params  # type: ignore[assignment]
         self.cursor = params.cursor
@@ -402,7 +394,7 @@ class _List(Request[ListPage[T]]):
 class ListTools(_List[Tool]):
     """A tools/list request."""
 
-    method = "tools/list"
+    handles = "tools/list"
     hook = "list_tools"
     member, item = "tools", Tool
 
@@ -410,7 +402,7 @@ class ListTools(_List[Tool]):
 class ListPrompts(_List[Prompt]):
     """A prompts/list request."""
 
-    method = "prompts/list"
+    handles = "prompts/list"
     hook = "list_prompts"
     member, item = "prompts", Prompt
 
@@ -418,7 +410,7 @@ class ListPrompts(_List[Prompt]):
 class ListResources(_List[Resource]):
     """A resources/list request."""
 
-    method = "resources/list"
+    handles = "resources/list"
     hook = "list_resources"
     member, item = "resources", Resource
 
@@ -426,7 +418,7 @@ class ListResources(_List[Resource]):
 class ListResourceTemplates(_List[ResourceTemplate]):
     """A resources/templates/list request."""
 
-    method = "resources/templates/list"
+    handles = "resources/templates/list"
     hook = "list_resource_templates"
     member, item = "resourceTemplates", ResourceTemplate
 
@@ -453,6 +445,8 @@ class Middleware:
     @default_method
     async def __call__(self, request: Request[Any], call_next: CallNext[Any]) -> Any:
         """Handle a request of any kind; calls the method for its kind."""
+        if not request.hook:
+            return await call_next(request)
         return await getattr(self, request.hook)(request, call_next)
 
     @default_method
@@ -508,6 +502,12 @@ class Middleware:
     ) -> ListPage[ResourceTemplate]:
         """Handle a list of resource templates."""
         return await call_next(request)
+
+    def session_ended(self, revision: str, transport: str, duration: float) -> None:
+        """Runs when a session of a legacy revision has ended, after `duration` seconds.
+
+        Only for middleware of a guard.
+        """
 
 
 def _wrong_type(request: Request[Any], wanted: str, result: object) -> UsageError:

@@ -1,6 +1,5 @@
-"""Authentication, permissions, rate limits, and middleware (hooks) such as the audit log."""
+"""Authentication, permissions, rate limits, and middleware such as the audit log."""
 
-from dovetail.core.hooks import Hook, HookedCall
 from dovetail.core.principal import Principal
 from dovetail.core.redaction import Redaction
 from dovetail.guard.api_keys import ApiKeys
@@ -14,10 +13,9 @@ from dovetail.guard.key_file import KeyFile
 from dovetail.guard.limits import Limits
 from dovetail.guard.metrics import Metrics
 from dovetail.guard.oauth import OAuth
-from dovetail.guard.opentelemetry_metrics import OpenTelemetryMetrics
+from dovetail.guard.opentelemetry import OpenTelemetryMetrics, Traces
 from dovetail.guard.rates import Rate
 from dovetail.guard.retries import retry
-from dovetail.guard.traces import Traces
 
 __all__ = [
     "ApiKeys",
@@ -26,8 +24,6 @@ __all__ = [
     "Breaker",
     "Credentials",
     "Guard",
-    "Hook",
-    "HookedCall",
     "Introspection",
     "JsonFormatter",
     "KeyFile",

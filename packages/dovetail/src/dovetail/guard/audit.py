@@ -7,13 +7,14 @@ import logging
 import os
 import sys
 import time
+from collections.abc import Awaitable
 from datetime import UTC, datetime
 from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct
 
-from dovetail.core.hooks import Hook, HookedCall
+from dovetail.core.middleware import CallNext, Request, transparent
 from dovetail.core.redaction import Redaction
 from dovetail.errors import InternalError, UsageError
 from dovetail.guard.log_files import LineFile
@@ -55,7 +56,7 @@ class _Rejection(Struct, omit_defaults=True):
     more: int = 0
 
 
-class AuditLog(Hook):
+class AuditLog:
     """Middleware that writes an audit log to a rotated file, or to stderr without a `path`.
 
     `arguments`: log a SHA-256 digest of the arguments, the arguments with secrets redacted, or
@@ -90,34 +91,38 @@ class AuditLog(Hook):
         self._skipped = 0
         self._encode = msgspec.json.Encoder().encode
 
-    def before(self, call: HookedCall) -> None:
-        """In strict mode, reject the call if the log cannot be written."""
+    @transparent
+    def __call__(self, request: Request[Any], call_next: CallNext[Any]) -> Awaitable[Any]:
+        """Log a request; in strict mode, reject it if the log cannot be written."""
         if self._is_broken and self._strict:
             # Check whether the log can be written again.
-            self._write(_Rejection(_now(), call.transport, "resumed", 0, "the log was interrupted"))
+            self._write(
+                _Rejection(_now(), request.transport, "resumed", 0, "the log was interrupted")
+            )
             if self._is_broken:
                 raise InternalError("The audit log cannot be written, and this server requires it")
+        request.add_done_callback(self._log)
+        return call_next(request)
 
-    def after(self, call: HookedCall) -> None:
-        """Log a call."""
-        principal = call.principal
-        name = call.name
-        trace_id, span_id = call.span_ids or (None, None)
+    def _log(self, request: Request[Any]) -> None:
+        principal = request.principal
+        name = request.target
+        trace_id, span_id = request.span_ids or (None, None)
         self._write(
             _Line(
                 time=_now(),
                 principal=None if principal is None else principal.id,
-                transport=call.transport,
-                revision=call.revision,
-                method=call.method
-                if call.has_known_method
-                else self._redaction.clean_name(call.method),
-                outcome=str(call.outcome),
-                ms=int(call.duration * 1_000_000) / 1000,
-                bytes=call.size,
-                name=None if name is None else self._clean_name(call, name),
-                arguments=self._format_arguments(call),
-                code=call.code,
+                transport=request.transport,
+                revision=request.revision,
+                method=request.method
+                if request.has_known_method
+                else self._redaction.clean_name(request.method),
+                outcome=str(request.outcome),
+                ms=int(request.duration * 1_000_000) / 1000,
+                bytes=request.size,
+                name=None if name is None else self._clean_name(request, name),
+                arguments=self._format_arguments(request),
+                code=request.code,
                 trace_id=trace_id,
                 span_id=span_id,
             )
@@ -137,16 +142,16 @@ class AuditLog(Hook):
         if self._file is not None:
             self._file.close()
 
-    def _clean_name(self, call: HookedCall, name: str) -> str:
-        if call.method == "tools/call" and call.outcome in ("ok", "tool_error"):
+    def _clean_name(self, request: Request[Any], name: str) -> str:
+        if request.method == "tools/call" and request.outcome in ("ok", "tool_error"):
             return name
         # Tool names are the server's; URIs and unknown tool names come from the caller.
         return self._redaction.clean_name(name)
 
-    def _format_arguments(self, call: HookedCall) -> Any:
+    def _format_arguments(self, request: Request[Any]) -> Any:
         if self._arguments == "none":
             return None
-        raw = call.raw_arguments
+        raw = request.raw_arguments
         if not raw:
             return None
         if self._arguments == "digest":

@@ -1,7 +1,7 @@
-"""`Guard`: authentication, permissions, rate limits, and middleware (hooks) around calls.
+"""`Guard`: authentication, permissions, rate limits, and middleware around all requests.
 
-Transports call `identify` for each request; hooks run around each call. A server without a guard
-skips all of this.
+Transports call `identify` for each request; the middleware runs around each call. A server without
+a guard skips all of this.
 """
 
 from __future__ import annotations
@@ -10,10 +10,11 @@ import logging
 from collections.abc import Collection, Coroutine, Mapping, Sequence
 from typing import Any
 
-from dovetail.core.hooks import Hook
+from dovetail.core.middleware import AnyMiddleware, GuardChains
 from dovetail.core.permission import Permission, read_scopes
 from dovetail.core.principal import Principal
 from dovetail.errors import UsageError
+from dovetail.features.middleware import REQUESTS
 from dovetail.guard.api_keys import ApiKeys
 from dovetail.guard.audit import AuditLog
 from dovetail.guard.credentials import (
@@ -53,16 +54,16 @@ class Guard:
         limits: Limits | None = None,
         audit: AuditLog | None = None,
         metrics: Metrics | None = None,
-        hooks: Sequence[Hook] = (),
+        middleware: Sequence[AnyMiddleware] = (),
         health: bool = False,
         local: Principal | None = None,
     ) -> None:
         """`anonymous`: accept requests without credentials; the default without authenticators.
 
         `implies`: scopes that a scope includes. `read_only`: allow only tools annotated as
-        read-only. `hooks`: more middleware. `health`: serve /healthz and /readyz, below the mount
-        point of the application; beside a `Route` they need routes of their own. `local`: the
-        principal of the stdio client.
+        read-only. `middleware`: runs around every request, inside metrics, audit log and limits.
+        `health`: serve /healthz and /readyz, below the mount point of the application; beside a
+        `Route` they need routes of their own. `local`: the principal of the stdio client.
         """
         self._authenticators = authenticators
         self._anonymous = not authenticators if anonymous is None else anonymous
@@ -79,9 +80,10 @@ class Guard:
         step_up = frozenset() if self._oauth is None else self._oauth.step_up
         self._permission = Permission(read_only, step_up, self._scope_challenge)
         self._limits = limits or Limits()
-        own: list[Hook | None] = [metrics, audit, None if limits is None else RateLimiter(limits)]
+        limiter = None if limits is None else RateLimiter(limits)
         # Metrics and audit are outermost, so that they also see rejected calls.
-        self._hooks = (*(hook for hook in own if hook is not None), *hooks)
+        own: list[AnyMiddleware | None] = [metrics, audit, limiter]
+        self._middleware = (*(each for each in own if each is not None), *middleware)
         self._no_credentials = self._unauthorized(None)
         self._bad_credentials = self._unauthorized("invalid_token")
 
@@ -93,18 +95,19 @@ class Guard:
     # -- calls ----------------------------------------------------------------------------------
 
     def protect(self, engine: Engine, transport: str) -> Engine:
-        """A copy of the engine with the permissions, limits and hooks of this guard."""
+        """A copy of the engine with the permissions, limits and middleware of this guard."""
         self._engine = engine
         if self._metrics is not None and engine.shared is not None:
             self._metrics.watch(engine.shared.cluster)
         dispatcher = engine.dispatcher
         max_bytes = self._limits.max_result_bytes
-        hooks = self._hooks
+        middleware = self._middleware
         if engine.shared is not None:
-            hooks = share_limits(hooks, engine.shared.rates)
+            middleware = share_limits(middleware, engine.shared.rates)
             self._share_credentials(engine.shared)
-        if hooks or max_bytes is not None:
-            dispatcher = dispatcher.hooked(hooks, transport, max_bytes)
+        if middleware or max_bytes is not None:
+            chains = GuardChains(REQUESTS, middleware)
+            dispatcher = dispatcher.guarded(chains, transport, max_bytes)
         return engine._replace(dispatcher=dispatcher, permission=self._permission)
 
     def _share_credentials(self, shared: SharedStores) -> None:

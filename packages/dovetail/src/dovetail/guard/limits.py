@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from time import monotonic
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from dovetail.core.hooks import Hook, HookedCall
+from dovetail.core.middleware import CallNext, Request, transparent
 from dovetail.errors import RateLimitError, UsageError
 from dovetail.guard.rates import Bucket, Rate
 
@@ -44,7 +44,7 @@ class Limits:
                 raise UsageError(f"Limits.{name} must be at least 1 or None, got {value}")
 
 
-class RateLimiter(Hook):
+class RateLimiter:
     """Middleware that enforces limits. A rejected call does not count against any limit."""
 
     def __init__(self, limits: Limits, clock: Callable[[], float] = monotonic) -> None:
@@ -57,9 +57,15 @@ class RateLimiter(Hook):
         self._total_in_flight = 0
         self._counts_in_flight = not (limits.in_flight is None and limits.in_flight_total is None)
 
-    def before(self, call: HookedCall) -> None:
-        """Reject the call if it exceeds a limit."""
-        principal = call.principal
+    @transparent
+    def __call__(self, request: Request[Any], call_next: CallNext[Any]) -> Awaitable[Any]:
+        """Reject the request if it exceeds a limit."""
+        self.count(request)
+        return call_next(request)
+
+    def count(self, request: Request[Any]) -> None:
+        """Count a request until it has ended; raises RateLimitError if it exceeds a limit."""
+        principal = request.principal
         caller = "" if principal is None else principal.id
         limits = self.limits
         if self._counts_in_flight:
@@ -70,8 +76,8 @@ class RateLimiter(Hook):
             if own is None:
                 own = self._new_bucket(self._callers, caller, limits.per_principal)
             _check(own, "each caller")
-        if limits.per_tool and call.method == "tools/call":
-            name = call.name or ""
+        if limits.per_tool and request.method == "tools/call":
+            name = request.target or ""
             rate = limits.per_tool.get(name)
             if rate is not None:
                 key = (caller, name)
@@ -88,12 +94,10 @@ class RateLimiter(Hook):
         if self._counts_in_flight:
             self._in_flight[caller] = self._in_flight.get(caller, 0) + 1
             self._total_in_flight += 1
+            request.add_done_callback(self._release)
 
-    def after(self, call: HookedCall) -> None:
-        """Count the call as finished."""
-        if not self._counts_in_flight:
-            return
-        caller = "" if call.principal is None else call.principal.id
+    def _release(self, request: Request[Any]) -> None:
+        caller = "" if request.principal is None else request.principal.id
         self._total_in_flight -= 1
         left = self._in_flight[caller] - 1
         if left:

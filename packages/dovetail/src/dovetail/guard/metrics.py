@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
+from collections.abc import Awaitable
+from typing import Any
 
-from dovetail.core.hooks import Hook, HookedCall
+from dovetail.core.middleware import CallNext, Request, transparent
 from dovetail.runtime.auth_backend import PublicDocument
 from dovetail.stores.cluster import Cluster
 
@@ -16,7 +18,7 @@ _BOUNDS = (0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 6
 _TEXT = b"text/plain; version=0.0.4; charset=utf-8"
 
 
-class Metrics(Hook):
+class Metrics:
     """Middleware that counts calls and serves the metrics at `path`.
 
     The page needs no credentials, so make sure that only your monitoring can reach it.
@@ -36,21 +38,23 @@ class Metrics(Hook):
         """Also render the state of the cluster that the server is part of."""
         self._cluster = cluster
 
-    def before(self, call: HookedCall) -> None:
-        """Count a call that starts."""
+    @transparent
+    def __call__(self, request: Request[Any], call_next: CallNext[Any]) -> Awaitable[Any]:
+        """Count a request."""
         self._in_flight += 1
+        request.add_done_callback(self._count)
+        return call_next(request)
 
-    def after(self, call: HookedCall) -> None:
-        """Count a call that has finished."""
+    def _count(self, request: Request[Any]) -> None:
         self._in_flight -= 1
         # Callers choose unknown names of tools and methods, so all of those share one label.
-        is_known = call.outcome in ("ok", "tool_error")
-        name = (call.name or "") if is_known and call.method == "tools/call" else ""
-        method = call.method if call.has_known_method else "unknown"
-        self._calls[method, name, str(call.outcome)] += 1
-        self._buckets[bisect_left(_BOUNDS, call.duration)] += 1
-        self._seconds += call.duration
-        self._bytes += call.size
+        is_known = request.outcome in ("ok", "tool_error")
+        name = (request.target or "") if is_known and request.method == "tools/call" else ""
+        method = request.method if request.has_known_method else "unknown"
+        self._calls[method, name, str(request.outcome)] += 1
+        self._buckets[bisect_left(_BOUNDS, request.duration)] += 1
+        self._seconds += request.duration
+        self._bytes += request.size
 
     def stranger(self, status: int) -> None:
         """Count a rejected request."""

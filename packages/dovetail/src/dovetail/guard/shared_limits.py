@@ -7,11 +7,12 @@ serving, and a caller who reaches all processes may make that many times as many
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Sequence
-from typing import TypeAlias
+from collections.abc import Sequence
+from typing import Any, TypeAlias
 
-from dovetail.core.hooks import Hook, HookedCall
+from dovetail.core.middleware import AnyMiddleware, CallNext, Request
 from dovetail.errors import RateLimitError, StoreError
+from dovetail.features.middleware import Middleware
 from dovetail.guard.limits import Limits, RateLimiter, all_busy, caller_busy, over_rate
 from dovetail.guard.rates import Rate
 from dovetail.stores.shared_stores import OverLimit, RateBucket, RunningLimit, SharedRates
@@ -27,14 +28,17 @@ _ALL = "all"
 _Demand: TypeAlias = tuple[RateBucket, Rate, str]
 
 
-def share_limits(hooks: Sequence[Hook], rates: SharedRates) -> tuple[Hook, ...]:
-    """Return the hooks, with limits that count the calls of all processes."""
+def share_limits(
+    middleware: Sequence[AnyMiddleware], rates: SharedRates
+) -> tuple[AnyMiddleware, ...]:
+    """Return the middleware, with limits that count the calls of all processes."""
     return tuple(
-        SharedRateLimiter(hook, rates) if isinstance(hook, RateLimiter) else hook for hook in hooks
+        SharedRateLimiter(each, rates) if isinstance(each, RateLimiter) else each
+        for each in middleware
     )
 
 
-class SharedRateLimiter(Hook):
+class SharedRateLimiter(Middleware):
     """Middleware that enforces limits. A rejected call does not count against any limit."""
 
     def __init__(self, local: RateLimiter, rates: SharedRates) -> None:
@@ -59,22 +63,22 @@ class SharedRateLimiter(Hook):
         )
         self._counts_running = not (limits.in_flight is None and limits.in_flight_total is None)
 
-    def before(self, call: HookedCall) -> Awaitable[None] | None:
-        """Reject the call if it exceeds a limit."""
-        principal = call.principal
+    async def __call__(self, request: Request[Any], call_next: CallNext[Any]) -> Any:
+        """Reject the request if it exceeds a limit."""
+        principal = request.principal
         caller = "" if principal is None else principal.id
-        demands = self._demands(call, caller)
-        if not (demands or self._counts_running):
-            return None
-        return self._take(call, demands, _running(self._limits, caller))
+        demands = self._demands(request, caller)
+        if demands or self._counts_running:
+            await self._take(request, demands, _running(self._limits, caller))
+        return await call_next(request)
 
-    def _demands(self, call: HookedCall, caller: str) -> list[_Demand]:
+    def _demands(self, request: Request[Any], caller: str) -> list[_Demand]:
         limits = self._limits
         demands: list[_Demand] = []
         if limits.per_principal is not None:
             demands.append(_demand(f"{self._own}{caller}", limits.per_principal, "each caller"))
-        if limits.per_tool and call.method == "tools/call":
-            name = call.name or ""
+        if limits.per_tool and request.method == "tools/call":
+            name = request.target or ""
             rate = limits.per_tool.get(name)
             if rate is not None:
                 bucket = f"{self._tools[name]}{caller}"
@@ -84,7 +88,7 @@ class SharedRateLimiter(Hook):
         return demands
 
     async def _take(
-        self, call: HookedCall, demands: list[_Demand], running: list[RunningLimit]
+        self, request: Request[Any], demands: list[_Demand], running: list[RunningLimit]
     ) -> None:
         try:
             taken = await self._rates.take([bucket for bucket, _, _ in demands], running)
@@ -92,23 +96,13 @@ class SharedRateLimiter(Hook):
             if not self._is_local:
                 self._is_local = True
                 logger.warning("limits apply to each process on its own: %s", error)
-            self._local.before(call)
+            self._local.count(request)
             return
         self._is_local = False
         if isinstance(taken, OverLimit):
             raise _rejection(taken, demands, running)
         if running:
-            call.notes[self] = taken, running
-
-    def after(self, call: HookedCall) -> None:
-        """Count the call as finished."""
-        if not self._counts_running:
-            return
-        taken = call.notes.pop(self, None)
-        if taken is None:
-            self._local.after(call)
-        else:
-            self._rates.release(*taken)
+            request.add_done_callback(lambda _: self._rates.release(taken, running))
 
 
 def _running(limits: Limits, caller: str) -> list[RunningLimit]:

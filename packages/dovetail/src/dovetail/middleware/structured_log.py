@@ -18,7 +18,6 @@ from dovetail.core.trace_context import current_span_ids
 from dovetail.errors import RpcError, UsageError
 from dovetail.features.middleware import Middleware
 from dovetail.features.tools import ToolResult
-from dovetail.middleware.timing import subject_of
 from dovetail.wire import codec
 
 __all__ = ["StructuredLog"]
@@ -95,7 +94,7 @@ class StructuredLog(Middleware):
                 logging.getLogger("dovetail").exception("a request could not be logged")
 
     def _begin(self, request: Request[Any]) -> _Line:
-        name = subject_of(request)
+        name = request.target
         trace_id, span_id = current_span_ids() or (None, None)
         return _Line(
             time=datetime.now(UTC).isoformat(timespec="milliseconds"),

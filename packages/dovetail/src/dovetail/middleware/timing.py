@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from dovetail.core.middleware import CallNext, Request
 from dovetail.features.middleware import Middleware
 
-__all__ = ["Timed", "Timing", "subject_of"]
+__all__ = ["Timed", "Timing"]
 
 logger = logging.getLogger("dovetail.timing")
 
@@ -49,15 +49,9 @@ class Timing(Middleware):
             error = failure
             raise
         finally:
-            timed = Timed(request.method, subject_of(request), perf_counter() - started, error)
+            timed = Timed(request.method, request.target, perf_counter() - started, error)
             try:
                 self._report(timed)
             except Exception:
                 # The result is ready; a failure to report it must not change it.
                 logger.exception("the report of a timing failed")
-
-
-def subject_of(request: Request[Any]) -> str | None:
-    """Return the tool name, prompt name or URI of a request."""
-    name: str | None = getattr(request, "name", None) or getattr(request, "uri", None)
-    return name

@@ -17,7 +17,6 @@ from dovetail.features.middleware import (
 from dovetail.features.tools import ToolResult
 from dovetail.guard.breaker import Breaker
 from dovetail.guard.retries import retry
-from dovetail.middleware.timing import subject_of
 from dovetail.spec.models import GetPromptResult, ReadResourceResult
 
 __all__ = ["CircuitBreaker", "Retry"]
@@ -127,7 +126,7 @@ class CircuitBreaker(Middleware):
         return await self._guard(request, call_next)
 
     async def _guard(self, request: Request[R], call_next: CallNext[R]) -> R:
-        async with self._circuit_of(self._group(subject_of(request) or "")).guarding():
+        async with self._circuit_of(self._group(request.target or "")).guarding():
             return await call_next(request)
 
     def _circuit_of(self, name: str) -> Breaker:

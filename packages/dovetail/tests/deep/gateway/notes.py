@@ -6,21 +6,21 @@ import json
 from typing import Any
 
 from dovetail import Context, Server, ToolAnnotations
-from dovetail.guard import Guard, Hook, HookedCall
+from dovetail.guard import Guard
+from dovetail.middleware import CallNext, Request
 
 seen: dict[str, Any] = {}
 
 
-class Watch(Hook):
-    """Keeps the `_meta` of the last tool call."""
+async def watch(request: Request[Any], call_next: CallNext[Any]) -> Any:
+    """Keep the `_meta` of the last tool call."""
+    if request.method == "tools/call":
+        seen.clear()
+        seen.update(request.meta)
+    return await call_next(request)
 
-    def before(self, call: HookedCall) -> None:
-        if call.method == "tools/call":
-            seen.clear()
-            seen.update(call.meta)
 
-
-server = Server("notes", guard=Guard(hooks=[Watch()]))
+server = Server("notes", guard=Guard(middleware=[watch]))
 
 
 @server.tool(annotations=ToolAnnotations(read_only_hint=True))

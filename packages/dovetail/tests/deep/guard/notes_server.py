@@ -115,7 +115,7 @@ def make_guard(setup: dict[str, Any], url: str) -> Guard:
         limits=None if rate is None else Limits(per_principal=Rate(*rate[:1], burst=rate[1])),
         audit=AuditLog(setup["audit"], arguments="redacted") if "audit" in setup else None,
         metrics=Metrics(),
-        hooks=[make_traces(setup["traces"])] if "traces" in setup else [],
+        middleware=[make_traces(setup["traces"])] if "traces" in setup else [],
         health=True,
     )
 

@@ -148,7 +148,7 @@ def test_a_cancelled_request_and_a_lost_server_have_their_own_error_types() -> N
 @pytest.mark.parametrize("mode", ["modern", "legacy"])
 def test_over_http_spans_name_the_server_and_are_parents_of_its_spans(mode: str) -> None:
     exported = Exported()
-    server = Server("s", guard=Guard(hooks=[Traces(exported.provider)]))
+    server = Server("s", guard=Guard(middleware=[Traces(exported.provider)]))
 
     @server.tool
     def add() -> int:

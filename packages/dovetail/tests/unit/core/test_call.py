@@ -20,7 +20,7 @@ def test_a_call_starts_alone_alive_and_without_limits() -> None:
     assert not call.cancelled
     assert not call.over
     assert not call.running
-    assert {call.origin.scope, call.principal, call.hooked, call.failure} == {None}
+    assert {call.origin.scope, call.principal, call.request, call.failure} == {None}
     assert {call.interruption, call.on_activity, call.on_hold} == {None}
     assert not call.is_retried
 

@@ -6,7 +6,8 @@ import asyncio
 import json
 import logging
 import re
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Callable, Coroutine
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,7 +17,8 @@ from dovetail.core.call import Call
 from dovetail.core.dispatch import Dispatcher, InputRequired, MethodHandler, Shaped
 from dovetail.core.era import CacheHint, Encoded
 from dovetail.core.handler import Handler, Style
-from dovetail.core.hooks import Hook, HookedCall
+from dovetail.core.middleware import CallNext, GuardChains, Request
+from dovetail.core.options import Options
 from dovetail.errors import (
     InvalidParamsError,
     LimitError,
@@ -26,6 +28,7 @@ from dovetail.errors import (
     ToolError,
     UsageError,
 )
+from dovetail.runtime.runner import HandlerRunner
 from dovetail.spec.models import CallToolResult
 from dovetail.spec.revisions import REVISIONS, V2025_11_25, V2026_07_28, Revision
 from tests.unit.fakes import PlainEra, drive, make_call
@@ -336,52 +339,44 @@ def test_what_is_no_exception_passes_through(stop: type[BaseException], is_async
 # -- calls that another server answers ----------------------------------------------------------
 
 
-class Noting(Hook):
-    """A hook that notes what it sees, and may wait or refuse."""
+class Noting:
+    """A middleware that notes what it sees, and may wait or reject."""
 
-    def __init__(self, refusal: Exception | None = None) -> None:
+    def __init__(self, refusal: Exception | None = None, *, waits: bool = True) -> None:
         self.refusal = refusal
+        self.waits = waits
         self.seen: list[Any] = []
 
-    async def _wait(self) -> None:
-        await asyncio.sleep(0)
+    async def __call__(self, request: Request[Any], call_next: CallNext[Any]) -> Any:
+        self.seen.append("before")
+        if self.waits:
+            await asyncio.sleep(0)
         if self.refusal is not None:
             raise self.refusal
-
-    def before(self, call: HookedCall) -> Awaitable[None] | None:
-        self.seen.append("before")
-        return self._wait()
-
-    def after(self, call: HookedCall) -> None:
-        self.seen.append(call.outcome)
+        request.add_done_callback(lambda request: self.seen.append(request.outcome))
+        return await call_next(request)
 
 
-class Quick(Noting):
-    """One that does not wait."""
-
-    def before(self, call: HookedCall) -> Awaitable[None] | None:
-        self.seen.append("before")
-        return None
-
-
-def delegate(entry: MethodHandler, *hooks: Hook, limit: int | None = None) -> Any:
+def delegate(entry: MethodHandler, *middleware: Noting, limit: int | None = None) -> Any:
     plain = Dispatcher({"tools/call": entry}, lambda: {"tools": {}})
-    dispatcher = plain.hooked(hooks, "mount", limit) if hooks else plain
+    chains = GuardChains([], middleware)
+    dispatcher = plain.guarded(chains, "mount", limit) if middleware else plain
     call = make_call("tools/call", b'{"name":"t"}', era=PlainEra(V2025_11_25))
+    call.services = SimpleNamespace(runner=HandlerRunner(Options()))
 
     async def run() -> Any:
         outcome = dispatcher.delegate(call, entry)
         try:
             return await outcome if isinstance(outcome, Coroutine) else outcome
         finally:
-            assert call.hooked is None
+            assert call.request is None
 
     return drive(run())
 
 
 @both_ways
-def test_a_delegated_call_has_the_hooks_around_it(is_async: bool) -> None:
-    slow, quick = Noting(), Quick()
+def test_a_delegated_call_has_the_middleware_around_it(is_async: bool) -> None:
+    slow, quick = Noting(), Noting(waits=False)
     assert delegate(handler({"x": 1}, is_async=is_async), slow, quick) == {"x": 1}
     assert (slow.seen, quick.seen) == (["before", "ok"], ["before", "ok"])
     assert delegate(handler({"x": 1}, is_async=is_async)) == {"x": 1}
@@ -395,18 +390,18 @@ def test_a_delegated_call_has_the_hooks_around_it(is_async: bool) -> None:
         (InputRequired(b"{}"), "ok"),
     ],
 )
-def test_hooks_see_how_a_delegated_call_ended(outcome: Any, seen: str) -> None:
-    hook = Quick()
+def test_a_middleware_sees_how_a_delegated_call_ended(outcome: Any, seen: str) -> None:
+    noting = Noting(waits=False)
     if isinstance(outcome, Exception):
         with pytest.raises(type(outcome)):
-            delegate(handler(outcome), hook)
+            delegate(handler(outcome), noting)
     else:
-        assert delegate(handler(outcome), hook) is outcome
-    assert hook.seen == ["before", seen]
+        assert delegate(handler(outcome), noting) is outcome
+    assert noting.seen == ["before", seen]
 
 
-def test_a_hook_may_refuse_a_delegated_call() -> None:
-    outer, refusing, inner = Quick(), Noting(LimitError("busy")), Quick()
+def test_a_middleware_may_reject_a_delegated_call() -> None:
+    outer, refusing, inner = Noting(), Noting(LimitError("busy")), Noting()
     with pytest.raises(LimitError, match="busy"):
         delegate(handler({"x": 1}), outer, refusing, inner)
     assert (outer.seen, refusing.seen, inner.seen) == (["before", "refused"], ["before"], [])
@@ -414,5 +409,5 @@ def test_a_hook_may_refuse_a_delegated_call() -> None:
 
 def test_the_result_limit_holds_for_delegated_calls() -> None:
     with pytest.raises(LimitError, match="too large"):
-        delegate(handler({"x": "y" * 100}), Quick(), limit=50)
-    assert delegate(handler({"x": "y"}), Quick(), limit=50) == {"x": "y"}
+        delegate(handler({"x": "y" * 100}), Noting(), limit=50)
+    assert delegate(handler({"x": "y"}), Noting(), limit=50) == {"x": "y"}

@@ -1,4 +1,4 @@
-"""What stands around a call: told before, told once at the end, able to refuse."""
+"""The middleware of a guard: around every request, told of its end, able to reject it."""
 
 from __future__ import annotations
 
@@ -6,18 +6,16 @@ import asyncio
 import contextlib
 import json
 import logging
-from collections.abc import Awaitable
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
-from dovetail import Context, Server, ToolError, ToolResult
-from dovetail.core.hooks import Hook, HookedCall
+from dovetail import Context, Middleware, Server, ToolError, ToolResult
+from dovetail.core.middleware import CallNext, Request, transparent
 from dovetail.core.principal import Principal
 from dovetail.errors import InvalidParamsError, RpcError
 from dovetail.guard import Guard
-from tests.unit.fakes import make_call
 from tests.unit.talk import run
 
 META = {
@@ -26,35 +24,45 @@ META = {
 }
 
 
-class Notebook(Hook):
-    """Writes down what it is told."""
+class Notebook:
+    """A middleware that writes down what it sees."""
 
-    def __init__(self, name: str = "hook", refuse: Exception | None = None) -> None:
-        self.name = name
+    def __init__(self, refuse: Exception | None = None) -> None:
         self.refuse = refuse
         self.told: list[Any] = []
-        self.seen: HookedCall | None = None
+        self.seen: Request[Any] | None = None
 
-    def before(self, call: HookedCall) -> Awaitable[None] | None:
+    async def __call__(self, request: Request[Any], call_next: CallNext[Any]) -> Any:
         self.told.append("before")
-        self.seen = call
+        self.seen = request
         if self.refuse is not None:
             raise self.refuse
-        return None
-
-    def after(self, call: HookedCall) -> None:
-        self.told.append(call.outcome)
+        request.add_done_callback(lambda request: self.told.append(request.outcome))
+        return await call_next(request)
 
 
 class Slow(Notebook):
     """Waits a turn before it decides."""
 
-    async def _wait(self, call: HookedCall) -> None:
+    async def __call__(self, request: Request[Any], call_next: CallNext[Any]) -> Any:
         await asyncio.sleep(0)
-        super().before(call)
+        return await super().__call__(request, call_next)
 
-    def before(self, call: HookedCall) -> Awaitable[None] | None:
-        return self._wait(call)
+
+class Quick(Notebook):
+    """Does not look at results, like the middleware of the framework."""
+
+    @transparent
+    def __call__(self, request: Request[Any], call_next: CallNext[Any]) -> Any:
+        self.told.append("before")
+        self.seen = request
+        if self.refuse is not None:
+            raise self.refuse
+        request.add_done_callback(lambda request: self.told.append(request.outcome))
+        return call_next(request)
+
+
+KINDS = pytest.mark.parametrize("kind", [Notebook, Slow, Quick])
 
 
 def make_server() -> Server:
@@ -84,18 +92,18 @@ def make_server() -> Server:
     return server
 
 
-def talk(*hooks: Hook, method: str = "tools/call", **params: Any) -> Any:
-    """One request through a connection with these hooks."""
-    return talk_to(make_server(), *hooks, method=method, **params)
+def talk(*middleware: Any, method: str = "tools/call", **params: Any) -> Any:
+    """One request through a connection with this middleware."""
+    return talk_to(make_server(), *middleware, method=method, **params)
 
 
-def talk_to(server: Server, *hooks: Hook, method: str = "tools/call", **params: Any) -> Any:
-    """One request to a server through a connection with these hooks."""
+def talk_to(server: Server, *middleware: Any, method: str = "tools/call", **params: Any) -> Any:
+    """One request to a server through a connection with this middleware."""
 
     async def play() -> Any:
         await server.start()
         answers: asyncio.Queue[bytes] = asyncio.Queue()
-        guard = Guard(hooks=hooks)
+        guard = Guard(middleware=middleware)
         line = server.connect(answers.put_nowait, principal=Principal("anna"), guard=guard)
         message = {"jsonrpc": "2.0", "id": 7, "method": method, "params": {**params, "_meta": META}}
         line.receive(json.dumps(message).encode())
@@ -118,22 +126,23 @@ def talk_to(server: Server, *hooks: Hook, method: str = "tools/call", **params: 
         ("absent", {}, "error"),
     ],
 )
-def test_a_hook_is_told_before_and_how_it_ended(
-    name: str, arguments: dict[str, Any], outcome: str
+@KINDS
+def test_a_middleware_sees_how_a_request_ended(
+    name: str, arguments: dict[str, Any], outcome: str, kind: type[Notebook]
 ) -> None:
-    hook = Notebook()
-    talk(hook, name=name, arguments=arguments)
-    assert hook.told == ["before", outcome]
-    assert hook.seen is not None
-    assert hook.seen.has_known_target is (name != "absent")
+    notebook = kind()
+    talk(notebook, name=name, arguments=arguments)
+    assert notebook.told == ["before", outcome]
+    assert notebook.seen is not None
+    assert notebook.seen.has_known_target is (name != "absent")
 
 
 def test_what_a_hook_can_know() -> None:
-    hook = Notebook()
-    answer = talk(hook, name="echo", arguments={"text": "a"})
-    call = hook.seen
+    notebook = Notebook()
+    answer = talk(notebook, name="echo", arguments={"text": "a"})
+    call = notebook.seen
     assert call is not None
-    assert (call.method, call.name, call.transport) == ("tools/call", "echo", "stdio")
+    assert (call.method, call.target, call.transport) == ("tools/call", "echo", "stdio")
     assert (call.revision, call.request_id) == ("2026-07-28", 7)
     assert call.principal == Principal("anna")
     assert call.raw_arguments == b'{"text": "a"}'
@@ -142,20 +151,18 @@ def test_what_a_hook_can_know() -> None:
     assert call.size >= len(answer["result"])
     assert call.duration > 0
     assert call.code is None
-    call.notes[hook] = 1
-    assert call.notes == {hook: 1}
 
 
 def test_a_method_without_a_name_or_arguments_has_none() -> None:
-    hook = Notebook()
-    talk(hook, method="tools/list")
-    assert hook.seen is not None
-    assert (hook.seen.name, hook.seen.raw_arguments) == (None, b"")
-    talk(hook, method="no/such")
-    assert (hook.seen.name, hook.seen.code) == (None, -32601)
+    notebook = Notebook()
+    talk(notebook, method="tools/list")
+    assert notebook.seen is not None
+    assert (notebook.seen.target, notebook.seen.raw_arguments) == (None, b"")
+    talk(notebook, method="no/such")
+    assert (notebook.seen.target, notebook.seen.code) == (None, -32601)
 
 
-@pytest.mark.parametrize("kind", [Notebook, Slow])
+@KINDS
 def test_a_hook_may_let_a_call_go_no_further(kind: type[Notebook]) -> None:
     outer, refusing, inner = Notebook(), kind(refuse=InvalidParamsError("not now")), Notebook()
     answer = talk(outer, refusing, inner, name="echo", arguments={"text": "a"})
@@ -181,55 +188,66 @@ def test_a_hook_may_wait() -> None:
     first, slow, last = Notebook(), Slow(), Notebook()
     answer = talk(first, slow, last, name="wait", arguments={})
     assert "anna" in json.dumps(answer)
-    for hook in (first, slow, last):
-        assert hook.told == ["before", "ok"]
+    for notebook in (first, slow, last):
+        assert notebook.told == ["before", "ok"]
 
 
-def test_the_ends_are_told_from_inside_out() -> None:
+def test_the_last_callback_is_called_first() -> None:
     told: list[str] = []
 
-    class Named(Hook):
-        def __init__(self, name: str) -> None:
-            self.name = name
+    def named(name: str) -> Any:
+        async def middleware(request: Request[Any], call_next: CallNext[Any]) -> Any:
+            request.add_done_callback(lambda _: told.append(name))
+            return await call_next(request)
 
-        def after(self, call: HookedCall) -> None:
-            told.append(self.name)
+        return middleware
 
-    talk(Named("a"), Named("b"), method="tools/list")
+    talk(named("a"), named("b"), method="tools/list")
     assert told == ["b", "a"]
 
 
-def test_errors_can_be_told_apart() -> None:
-    class Failures(Hook):
-        error: Exception | None = None
+def test_a_middleware_sees_the_exception_of_a_handler() -> None:
+    seen: list[Exception | None] = []
 
-        def after(self, call: HookedCall) -> None:
-            raise AssertionError("it failed")
+    async def middleware(request: Request[Any], call_next: CallNext[Any]) -> Any:
+        request.add_done_callback(lambda request: seen.append(request.error))
+        with pytest.raises(ValueError, match="secret"):
+            await call_next(request)
+        raise KeyError("another")
 
-        def failed(self, call: HookedCall, error: Exception) -> None:
-            self.error = error
-
-    hook = Failures()
-    talk(hook, name="crash", arguments={})
-    assert isinstance(hook.error, ValueError)
+    talk(middleware, name="crash", arguments={})
+    assert [type(error) for error in seen] == [KeyError]
 
 
-def test_a_hook_that_fails_at_the_end_is_logged_and_the_answer_stands(
+def test_a_guards_middleware_may_change_results() -> None:
+    async def shout(request: Request[Any], call_next: CallNext[Any]) -> Any:
+        result = await call_next(request)
+        result.content = "A"
+        return result
+
+    answer = talk(shout, name="echo", arguments={"text": "a"})
+    assert answer["result"]["content"] == [{"type": "text", "text": "A"}]
+
+
+def test_a_callback_that_fails_is_logged_and_the_answer_stands(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    class Broken(Hook):
-        def after(self, call: HookedCall) -> None:
-            raise ValueError("oops")
+    def fail(_: Request[Any]) -> None:
+        raise ValueError("oops")
+
+    async def broken(request: Request[Any], call_next: CallNext[Any]) -> Any:
+        request.add_done_callback(fail)
+        return await call_next(request)
 
     caplog.set_level(logging.ERROR)
-    assert "result" in talk(Broken(), method="tools/list")
-    assert "a hook failed after tools/list" in caplog.text
+    assert "result" in talk(broken, method="tools/list")
+    assert "a middleware failed after tools/list" in caplog.text
 
 
 def test_a_hook_that_fails_after_a_session_does_not_keep_it_from_others(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    class Sessions(Hook):
+    class Sessions(Middleware):
         def __init__(self, error: Exception | None = None) -> None:
             self.error = error
             self.ended: list[tuple[str, str]] = []
@@ -243,7 +261,7 @@ def test_a_hook_that_fails_after_a_session_does_not_keep_it_from_others(
     async def play() -> None:
         server = make_server()
         await server.start()
-        line = server.connect(lambda _: None, guard=Guard(hooks=hooks))
+        line = server.connect(lambda _: None, guard=Guard(middleware=middleware))
         client = {"name": "c", "version": "1"}
         params = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client}
         message = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}
@@ -251,13 +269,13 @@ def test_a_hook_that_fails_after_a_session_does_not_keep_it_from_others(
         await line.close()
 
     caplog.set_level(logging.ERROR)
-    hooks = [Sessions(ValueError("oops")), Sessions()]
+    middleware = [Sessions(ValueError("oops")), Sessions()]
     run(play())
-    assert [hook.ended for hook in hooks] == [[("2025-06-18", "stdio")]] * 2
-    assert "a hook failed after a session" in caplog.text
+    assert [each.ended for each in middleware] == [[("2025-06-18", "stdio")]] * 2
+    assert "a middleware failed after a session" in caplog.text
 
 
-@pytest.mark.parametrize("kind", [Notebook, Slow])
+@KINDS
 def test_a_call_that_is_withdrawn_is_over_as_well(kind: type[Notebook]) -> None:
     async def play() -> None:
         server = Server("s")
@@ -270,14 +288,14 @@ def test_a_call_that_is_withdrawn_is_over_as_well(kind: type[Notebook]) -> None:
             return ""
 
         await server.start()
-        hook = kind()
-        line = server.connect(lambda message: None, guard=Guard(hooks=[hook]))
+        notebook = kind()
+        line = server.connect(lambda message: None, guard=Guard(middleware=[notebook]))
         params = {"name": "forever", "arguments": {}, "_meta": META}
         message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
         line.receive(json.dumps(message).encode())
         await began.wait()
         await line.close()
-        assert hook.told == ["before", "cancelled"]
+        assert notebook.told == ["before", "cancelled"]
 
     run(play())
 
@@ -286,18 +304,14 @@ def test_a_call_withdrawn_while_a_hook_waits_is_told_to_those_before_it() -> Non
     async def play() -> None:
         waiting = asyncio.Event()
 
-        class Stuck(Hook):
-            async def _wait(self) -> None:
-                waiting.set()
-                await asyncio.Event().wait()
-
-            def before(self, call: HookedCall) -> Awaitable[None] | None:
-                return self._wait()
+        async def stuck(request: Request[Any], call_next: CallNext[Any]) -> Any:
+            waiting.set()
+            await asyncio.Event().wait()
 
         server = make_server()
         await server.start()
         outer = Notebook()
-        line = server.connect(lambda message: None, guard=Guard(hooks=[outer, Stuck()]))
+        line = server.connect(lambda message: None, guard=Guard(middleware=[outer, stuck]))
         message = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": META}}
         line.receive(json.dumps(message).encode())
         await waiting.wait()
@@ -320,16 +334,16 @@ def test_a_question_to_the_user_is_no_failure() -> None:
             return str(await ctx.elicit("Who?", Answer))
 
         await server.start()
-        hook = Notebook()
+        notebook = Notebook()
         answers: asyncio.Queue[bytes] = asyncio.Queue()
-        line = server.connect(answers.put_nowait, guard=Guard(hooks=[hook]))
+        line = server.connect(answers.put_nowait, guard=Guard(middleware=[notebook]))
         capable = {**META, "io.modelcontextprotocol/clientCapabilities": {"elicitation": {}}}
         params = {"name": "greet", "arguments": {}, "_meta": capable}
         message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
         line.receive(json.dumps(message).encode())
         answer = json.loads(await answers.get())
         assert answer["result"]["resultType"] == "input_required"
-        assert hook.told == ["before", "ok"]
+        assert notebook.told == ["before", "ok"]
         await line.close()
 
     run(play())
@@ -348,8 +362,8 @@ def test_an_answer_that_nobody_wants_any_more_is_a_cancelled_call() -> None:
             return "done all the same"
 
         await server.start()
-        hook = Notebook()
-        line = server.connect(lambda message: None, guard=Guard(hooks=[hook]))
+        notebook = Notebook()
+        line = server.connect(lambda message: None, guard=Guard(middleware=[notebook]))
         params = {"name": "stubborn", "arguments": {}, "_meta": META}
         message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
         line.receive(json.dumps(message).encode())
@@ -357,15 +371,17 @@ def test_an_answer_that_nobody_wants_any_more_is_a_cancelled_call() -> None:
         withdrawn = {"jsonrpc": "2.0", "method": "notifications/cancelled"}
         withdrawn["params"] = {"requestId": 1}  # type: ignore[assignment]
         line.receive(json.dumps(withdrawn).encode())
-        while len(hook.told) < 2:
+        while len(notebook.told) < 2:
             await asyncio.sleep(0)
-        assert hook.told == ["before", "cancelled"]
+        assert notebook.told == ["before", "cancelled"]
         await line.close()
 
     run(play())
 
 
-def test_a_hook_is_told_whether_the_revision_has_the_method() -> None:
-    known, invented = (HookedCall(make_call(name), "stdio") for name in ("tools/call", "tools/x"))
-    assert (known.method, known.has_known_method) == ("tools/call", True)
-    assert (invented.method, invented.has_known_method) == ("tools/x", False)
+def test_a_middleware_knows_whether_the_revision_has_the_method() -> None:
+    notebook = Notebook()
+    for method, is_known in (("tools/list", True), ("tools/x", False)):
+        talk(notebook, method=method)
+        assert notebook.seen is not None
+        assert (notebook.seen.method, notebook.seen.has_known_method) == (method, is_known)

@@ -20,7 +20,7 @@ from dovetail.spec.models import Params
 class Echo(Request[str]):
     """A request of a method that returns text."""
 
-    method = "echo"
+    handles = "echo"
     hook = "echo"
 
     def _changed_params(self) -> Params:

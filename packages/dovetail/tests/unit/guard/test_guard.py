@@ -113,7 +113,7 @@ def test_an_oauth_challenge_has_metadata_url_and_scopes() -> None:
     )
 
 
-def test_without_hooks_and_limits_the_dispatcher_is_the_same() -> None:
+def test_without_middleware_and_limits_the_dispatcher_is_the_same() -> None:
     engine = Server("s").engine
     assert Guard().protect(engine, "http").dispatcher is engine.dispatcher
     assert Guard(limits=Limits(total=Rate(1))).protect(engine, "http").dispatcher is not (

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from dovetail.core.hooks import HookedCall
+from dovetail.core.dispatch import MethodHandler
+from dovetail.core.middleware import GuardChains, Request
 from dovetail.core.principal import Principal
 from dovetail.errors import RateLimitError, UsageError
 from dovetail.guard import limits as module
@@ -16,11 +17,11 @@ from tests.unit.fakes import make_call
 from tests.unit.guard.test_rates import Clock
 
 
-def call_by(name: str | None, method: str = "tools/call", tool: str = "t") -> HookedCall:
+def call_by(name: str | None, method: str = "tools/call", tool: str = "t") -> Request[Any]:
     params = f'{{"name":"{tool}"}}'.encode() if method == "tools/call" else b"{}"
     call = make_call(method, params)
     call.principal = None if name is None else Principal(name)
-    return HookedCall(call, "http")
+    return GuardChains([], []).open(call, MethodHandler(lambda call: {}), "http")
 
 
 class Desk:
@@ -29,13 +30,22 @@ class Desk:
     def __init__(self, **limits: Any) -> None:
         self.clock = Clock()
         self.keeper = RateLimiter(Limits(**limits), self.clock)
+        self.running: list[Request[Any]] = []
 
     def passes(self, name: str | None, **how: Any) -> bool:
+        request = call_by(name, **how)
         try:
-            self.keeper.before(call_by(name, **how))
+            self.keeper.count(request)
         except RateLimitError:
             return False
+        self.running.append(request)
         return True
+
+    def end(self, name: str) -> None:
+        """End one of the calls of this caller."""
+        found = next(each for each in self.running if each.principal == Principal(name))
+        self.running.remove(found)
+        found.end(b"{}")
 
     def count(self, name: str | None, offered: int = 100, **how: Any) -> int:
         return sum(self.passes(name, **how) for _ in range(offered))
@@ -72,7 +82,7 @@ def test_the_error_says_which_limit_and_when_to_try_again() -> None:
     desk = Desk(per_principal=Rate(10, burst=1))
     desk.passes("anna")
     with pytest.raises(RateLimitError) as caught:
-        desk.keeper.before(call_by("anna"))
+        desk.keeper.count(call_by("anna"))
     assert str(caught.value) == (
         "Too many calls: the limit is 10 per second for each caller. Try again in 0.1 s"
     )
@@ -84,21 +94,21 @@ def test_calls_in_flight_are_counted_until_they_end() -> None:
     desk = Desk(in_flight=2, in_flight_total=3)
     assert desk.count("anna") == 2
     assert desk.count("bert") == 1
-    desk.keeper.after(call_by("anna"))
+    desk.end("anna")
     assert desk.count("bert") == 1
-    desk.keeper.after(call_by("bert"))
-    desk.keeper.after(call_by("bert"))
+    desk.end("bert")
+    desk.end("bert")
     assert desk.count("anna") == 1
     # Nobody is remembered who has nothing in flight.
-    desk.keeper.after(call_by("anna"))
-    desk.keeper.after(call_by("anna"))
+    desk.end("anna")
+    desk.end("anna")
     assert desk.count("carl") == 2
 
 
 def test_without_limits_nothing_is_rejected_or_counted() -> None:
     desk = Desk()
     assert desk.count("anna") == 100
-    desk.keeper.after(call_by("anna"))
+    desk.end("anna")
 
 
 def test_the_number_of_buckets_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,6 @@ from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import HistogramDataPoint, InMemoryMetricReader
 from opentelemetry.sdk.trace import TracerProvider
 
-from dovetail.core.hooks import Hook
 from dovetail.errors import UsageError
 from dovetail.guard import Guard, OpenTelemetryMetrics, Traces
 from tests.unit.core.test_hooks import make_server, talk, talk_to
@@ -76,8 +75,8 @@ def test_calls_that_differ_in_their_uri_share_a_data_point() -> None:
 
 def test_a_recorded_duration_refers_to_the_span_of_its_call() -> None:
     collected = Collected()
-    hooks: list[Hook] = [Traces(TracerProvider()), OpenTelemetryMetrics(collected.provider)]
-    talk(*hooks, name="echo", arguments={"text": "a"})
+    middleware: list[Any] = [Traces(TracerProvider()), OpenTelemetryMetrics(collected.provider)]
+    talk(*middleware, name="echo", arguments={"text": "a"})
     [point] = collected.points["mcp.server.operation.duration"]
     assert point.exemplars[0].trace_id
 
@@ -98,7 +97,7 @@ def test_a_session_is_recorded_once_when_it_ends() -> None:
     async def play() -> None:
         server = make_server()
         await server.start()
-        guard = Guard(hooks=[OpenTelemetryMetrics(collected.provider)])
+        guard = Guard(middleware=[OpenTelemetryMetrics(collected.provider)])
         line = server.connect(lambda _: None, guard=guard)
         line.receive(json.dumps(INITIALIZE).encode())
         await line.close()
@@ -117,7 +116,9 @@ def test_a_session_is_recorded_once_when_it_ends() -> None:
 
 def test_a_session_over_http_is_recorded_and_its_id_is_not() -> None:
     async def play() -> str:
-        guard = Guard(hooks=[Traces(exported.provider), OpenTelemetryMetrics(collected.provider)])
+        guard = Guard(
+            middleware=[Traces(exported.provider), OpenTelemetryMetrics(collected.provider)]
+        )
         transport = httpx.ASGITransport(make_server().http_app(guard=guard))
         async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
             client.headers["accept"] = "application/json, text/event-stream"

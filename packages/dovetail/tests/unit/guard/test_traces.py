@@ -209,7 +209,7 @@ def test_without_a_callers_trace_the_span_of_the_transport_is_the_parent() -> No
 
 def test_a_span_is_current_only_while_its_call_runs() -> None:
     async def play() -> tuple[bool, bool]:
-        server = Server("s", guard=Guard(hooks=[Traces(Exported().provider)]))
+        server = Server("s", guard=Guard(middleware=[Traces(Exported().provider)]))
 
         @server.tool
         def is_traced() -> bool:
@@ -235,7 +235,7 @@ def test_a_cancelled_call_has_its_own_error_type() -> None:
             await asyncio.Event().wait()
 
         await server.start()
-        guard = Guard(hooks=[Traces(exported.provider)])
+        guard = Guard(middleware=[Traces(exported.provider)])
         line = server.connect(lambda _: None, guard=guard)
         params = {"name": "wait", "arguments": {}, "_meta": META}
         call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
@@ -270,7 +270,7 @@ def test_audit_lines_have_the_ids_of_the_span(tmp_path: Path) -> None:
 
 def test_a_mounted_server_has_spans_of_its_own() -> None:
     exported = Exported()
-    inner = Server("inner", guard=Guard(hooks=[Traces(exported.provider)]))
+    inner = Server("inner", guard=Guard(middleware=[Traces(exported.provider)]))
 
     @inner.prompt
     def broken() -> str:
@@ -335,7 +335,7 @@ def test_no_secret_of_a_request_is_in_a_span(place: str) -> None:
     }
 
     async def send() -> None:
-        app = server.http_app(guard=Guard(hooks=[Traces(exported.provider)]))
+        app = server.http_app(guard=Guard(middleware=[Traces(exported.provider)]))
         transport = httpx.ASGITransport(app)
         async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
             await client.post("/mcp", json=message, headers=headers)

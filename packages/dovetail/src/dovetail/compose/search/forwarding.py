@@ -6,15 +6,14 @@ validation and tasks all see the named tool, as if the client had called it dire
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine
 from typing import Any
 
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
 from dovetail.core.call import Call
-from dovetail.core.dispatch import Dispatcher, MethodHandler, Outcome
-from dovetail.core.hooks import Hook
+from dovetail.core.dispatch import Chains, Dispatcher, MethodHandler, Outcome
 from dovetail.spec.models import CallToolParams
 from dovetail.wire import codec
 
@@ -53,11 +52,11 @@ class ForwardingDispatcher(Dispatcher):
     def __init__(self, inner: Dispatcher) -> None:
         self._inner = inner
 
-    def hooked(
-        self, hooks: Sequence[Hook], transport: str, max_result_bytes: int | None = None
+    def guarded(
+        self, chains: Chains, transport: str, max_result_bytes: int | None = None
     ) -> ForwardingDispatcher:
-        """The same around a dispatcher with hooks, which then see the named tool."""
-        return ForwardingDispatcher(self._inner.hooked(hooks, transport, max_result_bytes))
+        """The same with the middleware of a guard, which then sees the named tool."""
+        return ForwardingDispatcher(self._inner.guarded(chains, transport, max_result_bytes))
 
     def needs_task(self, call: Call) -> bool:
         """Whether `answer` must be called in a separate task."""

@@ -10,7 +10,7 @@ from msgspec import UNSET, Raw
 from dovetail.compose.search.forwarding import ForwardingDispatcher, forward
 from dovetail.core.call import Call
 from dovetail.core.dispatch import Dispatcher, MethodHandler
-from dovetail.core.hooks import Hook
+from dovetail.core.middleware import GuardChains
 from dovetail.spec.models import CallToolParams, ListParams
 
 
@@ -82,6 +82,7 @@ def test_other_methods_pass() -> None:
 
 
 def test_hooks_run_inside() -> None:
-    hooked = ForwardingDispatcher(Dispatcher({}, dict)).hooked([Hook()], "stdio")
+    chains = GuardChains([], [])
+    hooked = ForwardingDispatcher(Dispatcher({}, dict)).guarded(chains, "stdio")
     assert isinstance(hooked, ForwardingDispatcher)
     assert hooked.needs_task(Call(b"1", "ping", ListParams(), None, None))  # type: ignore[arg-type]
