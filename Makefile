@@ -180,25 +180,25 @@ openapi: $(VENV) .openapi/.stamp ## make servers from OpenAPI documents of real 
 	@OPENAPI_STRIDE=1 $(BIN)/pytest --quiet --timeout=0 packages/dovetail/tests/deep/openapi
 
 conformance: $(VENV) .conformance/.stamp .proxies/.stamp ## run the official conformance suite and other clients, over HTTP
-	@$(BIN)/python conformance/run.py
+	@$(BIN)/python qa/conformance/run.py
 
 # Not `npm ci`: npm leaves optional packages of other platforms out of the lock file and then
 # reports them as missing. Install scripts are not needed, so they are not run.
-.conformance/.stamp: conformance/package.json conformance/package-lock.json
+.conformance/.stamp: qa/conformance/package.json qa/conformance/package-lock.json
 	@$(call install_missing,npm)
 	@mkdir -p .conformance && cp $^ .conformance/
 	@cd .conformance && npm install --ignore-scripts --no-audit --no-fund --loglevel=error
 	@touch $@
 
 audit: $(VENV) .venv-minimcp/.stamp .audits/.stamp ## check servers of other projects: docs/audits
-	@$(BIN)/python -m audits.run
+	@$(BIN)/python -m qa.audits.run
 
-.audits/.stamp: audits/package.json audits/requirements.txt
+.audits/.stamp: qa/audits/package.json qa/audits/requirements.txt
 	@$(call install_missing,npm)
-	@mkdir -p .audits/node && cp audits/package.json .audits/node/
+	@mkdir -p .audits/node && cp qa/audits/package.json .audits/node/
 	@cd .audits/node && npm install --ignore-scripts --no-package-lock --no-audit --no-fund --loglevel=error
 	@test -x .audits/python/bin/pip || $(PYTHON) -m venv .audits/python
-	@.audits/python/bin/pip install -qq --requirement audits/requirements.txt
+	@.audits/python/bin/pip install -qq --requirement qa/audits/requirements.txt
 	@touch $@
 
 docs: $(VENV) ## run every example in README.md and docs/
@@ -220,7 +220,7 @@ changelog: $(VENV) ## merge changes/ into CHANGELOG.md: make changelog VERSION=1
 	@$(BIN)/python -m tools.changelog $(VERSION)
 
 bench: bench-setup ## run the benchmarks; one part: make bench ONLY=http
-	@$(BIN)/python bench/run.py $(if $(ONLY),--only $(ONLY))
+	@$(BIN)/python qa/bench/run.py $(if $(ONLY),--only $(ONLY))
 
 bench-setup: $(VENV) .venv-minimcp/.stamp .proxies/.stamp ## install what the benchmarks need: minimcp, wrk, taskset, npm
 	@$(call install_missing,wrk taskset:util-linux npm)
@@ -233,12 +233,12 @@ bench-setup: $(VENV) .venv-minimcp/.stamp .proxies/.stamp ## install what the be
 
 soak: $(VENV) ## run the HTTP load test: connections, sessions, streams, killed clients; minutes
 	@$(call install_missing,wrk)
-	@$(BIN)/python -m soak.run
+	@$(BIN)/python -m qa.soak.run
 
 cluster: $(VENV) .proxies/.stamp ## measure what a cluster promises: four processes on Redis behind haproxy; minutes
 	@$(call install_missing,wrk)
-	@PYTHONPATH=packages/dovetail $(BIN)/python -m cluster.run
+	@PYTHONPATH=packages/dovetail $(BIN)/python -m qa.cluster.run
 
 clean: ## remove build and test output; environments are kept
 	@rm -rf build dist site htmlcov coverage.json .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache .hypothesis
-	@find packages tests tools examples bench soak cluster -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+	@find packages tests tools examples qa -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

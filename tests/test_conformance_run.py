@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from conformance import run
-from conformance.run import LEGS, Check, Leg, find_node, judge, main, read_checks, read_summary
+from qa.conformance import run
+from qa.conformance.run import LEGS, Check, Leg, find_node, judge, main, read_checks, read_summary
 
 PRINTED = """
 === Running scenario: ping ===

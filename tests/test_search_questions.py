@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from bench.search.corpus import CorpusTool
-from bench.search.measure import measure, read_questions
+from qa.bench.search.corpus import CorpusTool
+from qa.bench.search.measure import measure, read_questions
 
-FOLDER = Path(__file__).resolve().parents[1] / "bench" / "search"
+FOLDER = Path(__file__).resolve().parents[1] / "qa" / "bench" / "search"
 
 
 def test_no_tool_of_the_measurement_is_one_of_the_tuning() -> None:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from audits.confirming import read_confirmations
-from audits.servers import SERVERS, Audited
 from dovetail_check.inventory import Level, by_id
+from qa.audits.confirming import read_confirmations
+from qa.audits.servers import SERVERS, Audited
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ROOT / "docs" / "audits"
@@ -44,10 +44,10 @@ def test_the_table_has_every_server() -> None:
 
 
 def test_versions_are_pinned() -> None:
-    wanted = json.loads((ROOT / "audits" / "package.json").read_text())
+    wanted = json.loads((ROOT / "qa" / "audits" / "package.json").read_text())
     versions = [*wanted["dependencies"].values(), *wanted["optionalDependencies"].values()]
     assert all(re.fullmatch(r"\d+\.\d+\.\d+", version) for version in versions)
-    lines = (ROOT / "audits" / "requirements.txt").read_text().splitlines()
+    lines = (ROOT / "qa" / "audits" / "requirements.txt").read_text().splitlines()
     assert all("==" in line for line in lines if not line.startswith("#"))
 
 

@@ -33,7 +33,7 @@ def find(pattern: str) -> tuple[int, ...]:
 def conformance() -> ModuleType:
     """conformance/run.py, whose tables `make conformance` holds the official suite to."""
     spec = importlib.util.spec_from_file_location(
-        "conformance_run", ROOT / "conformance" / "run.py"
+        "conformance_run", ROOT / "qa" / "conformance" / "run.py"
     )
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)

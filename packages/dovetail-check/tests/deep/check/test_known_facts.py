@@ -19,7 +19,7 @@ from tests.check.serving import free_port, wait_until_it_listens
 from tests.patience import CAP
 
 ROOT = Path(__file__).resolve().parents[5]
-SMALL = ROOT / "audits" / "small"
+SMALL = ROOT / "qa" / "audits" / "small"
 FASTMCP = (sys.executable, str(SMALL / "with_fastmcp.py"))
 # An environment of its own, which `make test` sets up: it runs on mcp 1 only.
 MINIMCP = (str(ROOT / ".venv-minimcp" / "bin" / "python"), str(SMALL / "with_minimcp.py"))

@@ -22,7 +22,7 @@ from tests.check.serving import free_port, wait_until_it_listens
 from tests.patience import CAP
 
 ROOT = Path(__file__).resolve().parents[5]
-SERVERS = [*sorted(ROOT.glob("examples/*.py")), ROOT / "conformance" / "server.py"]
+SERVERS = [*sorted(ROOT.glob("examples/*.py")), ROOT / "qa" / "conformance" / "server.py"]
 DEVIATIONS = (Verdict.FAIL, Verdict.WARN)
 
 

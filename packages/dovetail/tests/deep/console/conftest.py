@@ -13,7 +13,7 @@ from tests.console.serving import Served, serve_file
 from tests.deep.console.browsing import Person, open_browser, visit
 
 _FOLDER = Path(__file__).parent
-SERVER = _FOLDER.parents[4] / "conformance" / "server.py"
+SERVER = _FOLDER.parents[4] / "qa" / "conformance" / "server.py"
 ERAS = ["2026-07-28", "2025-11-25"]
 
 

@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, expect
 from tests.console.serving import Served, serve_command, serve_file
 from tests.deep.console.browsing import Person, visit
 
-SERVER = Path(__file__).parents[5] / "conformance" / "server.py"
+SERVER = Path(__file__).parents[5] / "qa" / "conformance" / "server.py"
 ERAS = ["2026-07-28", "2025-11-25"]
 
 

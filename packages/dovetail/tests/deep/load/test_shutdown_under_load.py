@@ -7,8 +7,8 @@ import random
 
 import pytest
 
-from soak.shutdown import COMBINATIONS, SHORT_LOADS, Combination, stop_under_load
-from soak.stopping_clients import ANSWERED
+from qa.soak.shutdown import COMBINATIONS, SHORT_LOADS, Combination, stop_under_load
+from qa.soak.stopping_clients import ANSWERED
 from tests.patience import CAP
 
 pytestmark = pytest.mark.slow

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from soak.processes import HttpServer
-from soak.vandal import HABITS, Vandal
-from soak.vanishing import Steady, kill_clients, settle
+from qa.soak.processes import HttpServer
+from qa.soak.vandal import HABITS, Vandal
+from qa.soak.vanishing import Steady, kill_clients, settle
 from tests.patience import CAP
 
 pytestmark = pytest.mark.slow

@@ -17,7 +17,7 @@ __all__ = ["Catalog", "Entry", "description_of", "document_of", "first_sentence"
 # A tool as in tools/list.
 Entry: TypeAlias = dict[str, Any]
 
-# Chosen with the questions in bench/search/tuning.txt.
+# Chosen with the questions in qa/bench/search/tuning.txt.
 _FIELDS = {
     "name": Field(4.5, 1.0),
     "summary": Field(0.9, 0.5),

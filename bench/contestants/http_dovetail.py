@@ -1,8 +1,0 @@
-"""dovetail over HTTP, as its documentation shows it."""
-
-from __future__ import annotations
-
-from bench.contestants.http_options import http_options
-from bench.contestants.with_dovetail import server
-
-app = server.http_app(**http_options())

@@ -1,8 +1,0 @@
-"""FastMCP over HTTP, as its documentation shows it."""
-
-from __future__ import annotations
-
-from bench.contestants.http_options import http_options
-from bench.contestants.with_fastmcp import server
-
-app = server.http_app(**http_options())

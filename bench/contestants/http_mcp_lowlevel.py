@@ -1,8 +1,0 @@
-"""The official SDK's low-level Server over HTTP: schemas by hand, arguments unchecked."""
-
-from __future__ import annotations
-
-from bench.contestants.http_options import http_options
-from bench.contestants.with_mcp_lowlevel import server
-
-app = server.streamable_http_app(**http_options())

@@ -1,0 +1,8 @@
+"""The official SDK's MCPServer over HTTP, as its documentation shows it."""
+
+from __future__ import annotations
+
+from qa.bench.contestants.http_options import http_options
+from qa.bench.contestants.with_mcp import server
+
+app = server.streamable_http_app(**http_options())
