@@ -25,6 +25,7 @@ from typing import Any, ForwardRef
 # The modules that users may import from; anything else may change without notice.
 PUBLIC_MODULES = (
     "dovetail",
+    "dovetail.auth",
     "dovetail.client",
     "dovetail.client.auth",
     "dovetail.commands",
@@ -34,8 +35,8 @@ PUBLIC_MODULES = (
     "dovetail.compose.rest",
     "dovetail.errors",
     "dovetail.generated",
-    "dovetail.guard",
     "dovetail.middleware",
+    "dovetail.observability",
     "dovetail.testing",
     "dovetail.transports",
 )

@@ -6,7 +6,7 @@ ISSUER is the URL of the authorization server, RESOURCE the public URL of this s
 import os
 
 from dovetail import Context, Server, ToolAnnotations
-from dovetail.guard import Guard, Limits, OAuth, Rate
+from dovetail.auth import Guard, Limits, OAuth, Rate
 
 oauth = OAuth(
     os.environ.get("ISSUER", "https://id.example.com"),

@@ -7,7 +7,7 @@ by the framework. KEYS is the file of API keys.
 import os
 
 from dovetail import Context, Server
-from dovetail.guard import ApiKeys, Guard, Limits, Rate
+from dovetail.auth import ApiKeys, Guard, Limits, Rate
 
 server = Server(
     "basket",

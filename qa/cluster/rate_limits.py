@@ -18,7 +18,7 @@ import time
 from typing import NamedTuple
 
 from dovetail import Options, Server
-from dovetail.guard import Guard, Limits, Rate
+from dovetail.auth import Guard, Limits, Rate
 
 __all__ = ["RateCost", "RateExactness", "measure_cost", "measure_exactness"]
 

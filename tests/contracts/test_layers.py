@@ -26,10 +26,10 @@ from tools.public_api import PUBLIC_MODULES
 _PROTOCOL = ("errors", "wire", "spec")
 _RUNTIME = (*_PROTOCOL, "core", "features", "eras", "stores", "runtime")
 _SERVER = (*_RUNTIME, "server")
-_OUTER = ("transports", "client", "guard")
+_OUTER = ("transports", "client", "auth", "observability")
 
 # Layer of `dovetail` -> the layers it may import from.
-# Layers of the same rank (transports, client, guard) do not import each other.
+# Layers of the same rank (transports, client, auth) do not import each other.
 LAYERS: dict[str, tuple[str, ...]] = {
     "errors": (),
     "wire": ("errors",),
@@ -44,9 +44,11 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "server": _RUNTIME,
     "transports": _SERVER,
     "client": _SERVER,
-    "guard": _SERVER,
-    # Ready-made middleware; retries, circuit breakers and redaction are those of the guard.
-    "middleware": (*_SERVER, "guard"),
+    # The audit log, metrics and traces; a guard puts them into its chain.
+    "observability": _SERVER,
+    "auth": (*_SERVER, "observability"),
+    # Ready-made middleware; retries, circuit breakers and redaction are those of a guard.
+    "middleware": (*_SERVER, "auth", "observability"),
     # What modules of `dovetail generate client` import.
     "generated": ("errors", "client"),
     # Servers made of other servers.

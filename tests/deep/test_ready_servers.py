@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from dovetail.auth.key_file import KeyFile
 from dovetail.cli.app import app
 from dovetail.cli.plugins import SERVERS as INSTALLED
 from dovetail.client import Client
 from dovetail.errors import DovetailError
-from dovetail.guard.key_file import KeyFile
 from tests.deep.browser.driving import command as serve_browser
 from tests.deep.design.driving import command as serve_design
 from tests.driving import run_check, serving_http

@@ -19,8 +19,8 @@ from urllib.parse import quote
 import httpx
 import pytest
 
+from dovetail.auth.key_file import KeyFile
 from dovetail.client import Client
-from dovetail.guard.key_file import KeyFile
 from tests.deep.browser.driving import allowing, data_of
 from tests.deep.browser.web_site import WebSite, serving_site
 from tests.deep.design.driving import text

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from dovetail.auth import KeyFile
 from dovetail.compose import ArgumentTransform, ToolTransform
 from dovetail.compose.gateway import (
     GuardSettings,
@@ -16,7 +17,6 @@ from dovetail.compose.gateway import (
     build_gateway,
     read_gateway,
 )
-from dovetail.guard import KeyFile
 from tests.contracts.source_tree import ROOT
 
 PAGE = (ROOT / "docs" / "gateway.md").read_text("utf-8")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from dovetail import Options, Server
-from dovetail.guard import Guard, Limits, Rate
+from dovetail.auth import Guard, Limits, Rate
 
 # So high that nothing is refused: what counts is what the limit costs.
 _LIMITS = Limits(total=Rate(1_000_000, per=1))

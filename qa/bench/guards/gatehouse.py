@@ -20,8 +20,9 @@ import jwt
 from cryptography.hazmat.primitives.asymmetric import rsa
 
 from dovetail import Server
-from dovetail.guard import ApiKeys, AuditLog, Guard, Limits, OAuth, Rate
-from dovetail.guard.key_file import KeyFile
+from dovetail.auth import ApiKeys, Guard, Limits, OAuth, Rate
+from dovetail.auth.key_file import KeyFile
+from dovetail.observability import AuditLog
 
 META = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",

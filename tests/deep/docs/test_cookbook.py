@@ -23,12 +23,12 @@ from urllib.request import urlopen
 import pytest
 
 from dovetail import Client
+from dovetail.auth import KeyFile
 from dovetail.client.auth import ClientCredentials, MemoryStore, OAuth
 from dovetail.errors import DovetailError
-from dovetail.guard import KeyFile
 from tests.cluster.redis_server import running_redis
 from tests.contracts.source_tree import ROOT
-from tests.deep.guard.processes import Provider
+from tests.deep.auth.processes import Provider
 from tests.patience import CAP, wait_until
 
 FOLDER = ROOT / "examples" / "cookbook"

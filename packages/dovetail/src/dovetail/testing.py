@@ -28,7 +28,7 @@ from dovetail.wire import codec
 from dovetail.wire.messages import Notification, Request, Response
 
 if TYPE_CHECKING:
-    from dovetail.guard import Guard
+    from dovetail.auth import Guard
 
 __all__ = ["call", "connect", "read", "transcript"]
 

@@ -16,11 +16,12 @@ import httpx
 import pytest
 
 from dovetail import Context, Middleware, Proxy, Server, ToolError, ToolSearch, UsageError
+from dovetail.auth import ApiKeys, Guard, KeyFile, Limits, Principal, Rate
 from dovetail.client import Client
 from dovetail.compose import ArgumentTransform, ToolTransform
 from dovetail.errors import DovetailError, InvalidParamsError, RpcError
-from dovetail.guard import ApiKeys, AuditLog, Guard, KeyFile, Limits, Principal, Rate
 from dovetail.middleware import ResultCache
+from dovetail.observability import AuditLog
 from dovetail.spec.keys import CLIENT_CAPABILITIES, PROTOCOL_VERSION
 from tests.compose.town import (
     LEGACY,

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from dovetail import Client, Options, Proxy, Server, ToolAnnotations
+from dovetail.auth import Guard
 from dovetail.client.local_caller import LocalCaller
 from dovetail.core.principal import Principal
 from dovetail.errors import InvalidParamsError
-from dovetail.guard import Guard
 from dovetail.spec.keys import CLIENT_CAPABILITIES, PROTOCOL_VERSION
 from tests.peers.scripted import run
 from tests.proxy.pairing import LEGACY, MODERN, UPSTREAM

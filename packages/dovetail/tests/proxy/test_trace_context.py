@@ -7,10 +7,11 @@ from opentelemetry import baggage, context
 from opentelemetry.sdk.trace import ReadableSpan
 
 from dovetail import Context, Proxy, Server
+from dovetail.auth import Guard
 from dovetail.client import Client, Telemetry
-from dovetail.guard import Guard, Traces
+from dovetail.observability import Traces
 from tests.patience import CAP
-from tests.unit.guard.test_traces import Exported
+from tests.unit.auth.test_traces import Exported
 from tests.unit.talk import run
 
 ERAS = pytest.mark.parametrize("mode", ["modern", "legacy"])

@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager
 import pytest
 
 from dovetail import Context, Server
+from dovetail.auth import Guard, Principal
 from dovetail.errors import RpcError, UsageError
-from dovetail.guard import Guard, Principal
 from dovetail.testing import call, connect, read, transcript
 from dovetail.wire import codec
 from tests.peers.scripted import run

@@ -11,7 +11,7 @@ from typing import Any, cast
 import pytest
 
 from dovetail import Context, ToolError
-from dovetail.guard import Principal
+from dovetail.auth import Principal
 from dovetail_browser.drivers import Drivers
 from dovetail_browser.saved_files import SavedFiles
 from dovetail_browser.sessions import SessionLimits, Sessions

@@ -17,8 +17,8 @@ from urllib.parse import quote
 
 import pytest
 
+from dovetail.auth import KeyFile
 from dovetail.client import CallResult, Client
-from dovetail.guard import KeyFile
 from tests.deep.browser.driving import allowing, command, data_of, over_stdio
 from tests.deep.browser.processes import descendants
 from tests.deep.browser.web_site import WebSite, serving_site

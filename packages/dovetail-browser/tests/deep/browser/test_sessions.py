@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from dovetail.auth import KeyFile
 from dovetail.client import Client
 from dovetail.errors import RpcError
-from dovetail.guard import KeyFile
 from tests.deep.browser.driving import allowing, command, data_of, over_stdio
 from tests.deep.browser.processes import descendants
 from tests.deep.browser.web_site import WebSite, serving_site

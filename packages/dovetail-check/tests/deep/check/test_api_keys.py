@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import uvicorn
 
-from dovetail.guard import ApiKeys, Guard, KeyFile
+from dovetail.auth import ApiKeys, Guard, KeyFile
 from dovetail_check.audit import Audit, AuditOptions, NeedsAuthError
 from dovetail_check.judging import RowReport, judge_recording
 from dovetail_check.rules import tasks_results

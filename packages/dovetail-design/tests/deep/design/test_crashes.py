@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from dovetail.auth import KeyFile
 from dovetail.client import Client
-from dovetail.guard import KeyFile
 from tests.deep.design.crashing import WAIT
 from tests.deep.design.driving import box, text
 from tests.deep.design.test_tools import create, tell

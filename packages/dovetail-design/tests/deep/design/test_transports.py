@@ -17,9 +17,9 @@ from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from PIL import Image
 
+from dovetail.auth import KeyFile
 from dovetail.client import Client
 from dovetail.errors import RpcError
-from dovetail.guard import KeyFile
 from tests.deep.design.driving import box, command, over_stdio, text
 from tests.driving import good, refused, serving_http
 from tests.patience import CAP

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from dovetail.errors import UsageError
 
 if TYPE_CHECKING:
-    from dovetail.guard import Guard
+    from dovetail.auth import Guard
 
 __all__ = ["GuardOptions"]
 
@@ -54,6 +54,6 @@ class GuardOptions:
         if self == GuardOptions():
             return None
         # A server without a guard does not import it.
-        from dovetail.guard.settings import make_guard  # noqa: PLC0415 - see above
+        from dovetail.auth.settings import make_guard  # noqa: PLC0415 - see above
 
         return make_guard(**asdict(self))

@@ -9,7 +9,7 @@ from dovetail.cli.loading import Loaded
 from dovetail.errors import UsageError
 
 if TYPE_CHECKING:
-    from dovetail.guard import Guard
+    from dovetail.auth import Guard
 
 __all__ = ["choose_guard"]
 

@@ -14,11 +14,11 @@ from typing import Any
 
 import click
 
+from dovetail.auth.key_file import KeyFile, KeyRecord
 from dovetail.cli.failures import FAILED_CALL, WRONG_USAGE, Failure
 from dovetail.cli.output import print_json
 from dovetail.eras.modern.sealing import MIN_KEY_BYTES
 from dovetail.errors import LimitError, StoreError, UsageError
-from dovetail.guard.key_file import KeyFile, KeyRecord
 from dovetail.runtime.cluster_url import CLUSTER
 from dovetail.runtime.open_stores import open_shared_stores
 from dovetail.stores.shared_stores import SharedStores

@@ -28,14 +28,14 @@ from dovetail.errors import TransportError, UsageError
 from dovetail.server import Server
 
 if TYPE_CHECKING:
-    from dovetail.guard import Guard
+    from dovetail.auth import Guard
 
 __all__ = ["Loaded", "load", "load_server", "split_spec"]
 
 _SPEC = re.compile(r"(?P<file>.+\.py)(?::(?P<name>[^:/\\]*))?")
 # Functions that are called without being named on the command line.
 _FACTORIES = ("create_server", "make_server", "create_app")
-_GUARD = "dovetail.guard.guard"
+_GUARD = "dovetail.auth.guard"
 
 
 class Loaded(NamedTuple):

@@ -32,7 +32,7 @@ def make_formatter(text: str | None = None) -> logging.Formatter:
     """Return the chosen formatter; `text` is the format of text lines."""
     if not _Chosen.is_json:
         return logging.Formatter(text)
-    from dovetail.guard.json_formatter import JsonFormatter  # noqa: PLC0415 - only for json
+    from dovetail.observability.json_formatter import JsonFormatter  # noqa: PLC0415 - only for json
 
     return JsonFormatter()
 

@@ -50,7 +50,7 @@ from dovetail.transports.streamable_http.security import is_loopback
 from dovetail.wire import codec
 
 if TYPE_CHECKING:
-    from dovetail.guard import Guard
+    from dovetail.auth import Guard
 
 __all__ = [
     "HttpSettings",

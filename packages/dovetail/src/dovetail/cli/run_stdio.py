@@ -21,7 +21,7 @@ from dovetail.transports.stdio import serve_stdio
 from dovetail.wire import codec
 
 if TYPE_CHECKING:
-    from dovetail.guard import Guard
+    from dovetail.auth import Guard
 
 __all__ = ["run_file", "run_server"]
 

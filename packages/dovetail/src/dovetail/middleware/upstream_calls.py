@@ -6,6 +6,8 @@ from collections.abc import Callable, Collection
 from functools import partial
 from typing import TypeVar
 
+from dovetail.auth.breaker import Breaker
+from dovetail.auth.retries import retry
 from dovetail.core.middleware import CallNext, Request
 from dovetail.errors import TransportError, UpstreamError, UsageError
 from dovetail.features.middleware import (
@@ -15,8 +17,6 @@ from dovetail.features.middleware import (
     ReadResource,
 )
 from dovetail.features.tools import ToolResult
-from dovetail.guard.breaker import Breaker
-from dovetail.guard.retries import retry
 from dovetail.spec.models import GetPromptResult, ReadResourceResult
 
 __all__ = ["CircuitBreaker", "Retry"]

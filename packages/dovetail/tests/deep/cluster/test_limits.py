@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from dovetail import Options, Server
-from dovetail.guard import Guard, Limits, Rate
+from dovetail.auth import Guard, Limits, Rate
 from tests.cluster.redis_server import running_redis
 from tests.cluster.shop import STATE_KEY
 from tests.unit.fakes import drive

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from dovetail import Options, Server
-from dovetail.guard import Guard, Metrics
+from dovetail.auth import Guard
+from dovetail.observability import Metrics
 from tests.cluster.redis_server import running_redis
 from tests.cluster.shop import STATE_KEY
 from tests.patience import CAP

@@ -10,9 +10,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from dovetail import Client, Options, Server
+from dovetail.auth import ApiKeys, Guard, KeyFile
 from dovetail.cli.app import app
 from dovetail.errors import TransportError
-from dovetail.guard import ApiKeys, Guard, KeyFile
 from dovetail.stores.redis.redis_stores import RedisStores
 from tests.cluster.in_process import serving_cluster
 from tests.cluster.redis_server import RedisServer

@@ -11,8 +11,8 @@ from typing import Any
 import httpx
 
 from dovetail import Server
-from dovetail.guard import ApiKeys, Guard
-from dovetail.guard.key_file import KeyFile
+from dovetail.auth import ApiKeys, Guard
+from dovetail.auth.key_file import KeyFile
 from tests.cluster.in_process import serving_cluster
 from tests.cluster.legacy_client import INITIALIZE, LegacyClient, read_events
 from tests.cluster.shop import make_shop

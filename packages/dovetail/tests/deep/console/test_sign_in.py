@@ -14,8 +14,8 @@ import pytest
 from playwright.sync_api import Browser, Route, expect
 
 from tests.console.serving import Served, serve_file, serve_source
+from tests.deep.auth.processes import Provider, free_port
 from tests.deep.console.browsing import Person, visit
-from tests.deep.guard.processes import Provider, free_port
 
 ERAS = ["2026-07-28", "2025-11-25"]
 

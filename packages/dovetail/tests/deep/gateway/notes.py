@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from dovetail import Context, Server, ToolAnnotations
-from dovetail.guard import Guard
+from dovetail.auth import Guard
 from dovetail.middleware import CallNext, Request
 
 seen: dict[str, Any] = {}

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from dovetail import Server
+from dovetail.auth import Guard, Limits
 from dovetail.cli.consoles import add_console, watch_guard
 from dovetail.cli.run_http import HttpSettings
 from dovetail.cli.supervisor import STATE_KEY
 from dovetail.console.app import ConsoleApp
 from dovetail.console.watching import WatchedAuth
 from dovetail.errors import UsageError
-from dovetail.guard import Guard, Limits
 
 
 def build(settings: HttpSettings, guard: Any = None) -> Any:

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from dovetail.auth import Guard
+from dovetail.auth.key_file import KeyFile
 from dovetail.cli.guard_options import GuardOptions
 from dovetail.errors import UsageError
-from dovetail.guard import Guard
-from dovetail.guard.key_file import KeyFile
 
 SERVER = """
 from dovetail import Context, Server, ToolAnnotations

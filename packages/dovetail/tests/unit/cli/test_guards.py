@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
+from dovetail.auth import Guard
 from dovetail.cli.guard_options import GuardOptions
 from dovetail.cli.guards import choose_guard
 from dovetail.cli.loading import Loaded, load
 from dovetail.errors import UsageError
-from dovetail.guard import Guard
 from tests.patience import CAP
 
 HEAD = """
 from dovetail import Server
-from dovetail.guard import Guard
+from dovetail.auth import Guard
 
 guard = Guard(read_only=True)
 server = Server("shop")

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from dovetail.auth import ApiKeys, Principal
 from dovetail.cli.app import app
-from dovetail.guard import ApiKeys, Principal
 from dovetail.runtime.state_keys import parse_state_keys
 
 

@@ -12,15 +12,16 @@ import pytest
 from opentelemetry import trace
 
 from dovetail import Server
+from dovetail.auth import Guard
 from dovetail.client import Client, Telemetry
 from dovetail.errors import PeerError, RpcError, UsageError
-from dovetail.guard import Guard, Traces
+from dovetail.observability import Traces
 from dovetail.spec.keys import TRACE_KEYS
 from tests.patience import CAP
 from tests.peers.scripted import DISCOVERED, ScriptedServer, run
+from tests.unit.auth.test_opentelemetry_metrics import BOUNDS, Collected
+from tests.unit.auth.test_traces import Exported
 from tests.unit.client.real_http import serving
-from tests.unit.guard.test_opentelemetry_metrics import BOUNDS, Collected
-from tests.unit.guard.test_traces import Exported
 
 CANARY = "canary4711"
 PARENT = f"00-{'ab' * 16}-{'cd' * 8}-01"

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from dovetail import Context, Middleware, Options, ResourcePage, Server, UsageError
+from dovetail.auth import Guard
 from dovetail.client import Client
 from dovetail.errors import DuplicateError
-from dovetail.guard import Guard
 from dovetail.testing import connect
 
 

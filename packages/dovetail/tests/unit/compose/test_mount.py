@@ -22,10 +22,10 @@ from dovetail import (
     ToolResult,
     UsageError,
 )
+from dovetail.auth import Guard, Limits, Rate
 from dovetail.client import Client
 from dovetail.core.principal import Principal
 from dovetail.errors import DuplicateError, InvalidParamsError, RpcError
-from dovetail.guard import Guard, Limits, Rate
 from dovetail.middleware import CallNext, CallTool
 from dovetail.stores.tasks_sqlite import SqliteTaskStore
 from dovetail.testing import connect

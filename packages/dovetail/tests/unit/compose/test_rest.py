@@ -13,9 +13,9 @@ import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from dovetail import Context, Options, Server, ToolError
+from dovetail.auth import ApiKeys, Guard, KeyFile, Limits, Rate
 from dovetail.client import Client
 from dovetail.compose.rest import rest_app
-from dovetail.guard import ApiKeys, Guard, KeyFile, Limits, Rate
 
 BASE = "http://127.0.0.1:8000"
 

@@ -6,8 +6,8 @@ from typing import Any
 import httpx
 import pytest
 
+from dovetail.auth import ApiKeys, Guard, OAuth
 from dovetail.console import config
-from dovetail.guard import ApiKeys, Guard, OAuth
 from dovetail.spec.revisions import REVISIONS
 from tests.unit.console.pages import browse, make_server, token_of
 

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from dovetail import Context, Middleware, Server, ToolError, ToolResult
+from dovetail.auth import Guard
 from dovetail.core.middleware import CallNext, Request, transparent
 from dovetail.core.principal import Principal
 from dovetail.errors import InvalidParamsError, RpcError
-from dovetail.guard import Guard
 from tests.unit.talk import run
 
 META = {

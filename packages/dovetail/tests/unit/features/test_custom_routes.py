@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from dovetail import RouteRequest, Server
+from dovetail.auth import Guard, OAuth
 from dovetail.errors import InvalidRequestError, UsageError
-from dovetail.guard import Guard, Metrics, OAuth
+from dovetail.observability import Metrics
 
 
 def health(request: RouteRequest) -> str:

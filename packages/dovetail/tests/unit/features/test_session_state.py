@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from dovetail import Client, Context, Options, Server
+from dovetail.auth import ApiKeys, Guard
+from dovetail.auth.key_file import KeyFile
 from dovetail.client.local_caller import LocalCaller
-from dovetail.guard import ApiKeys, Guard
-from dovetail.guard.key_file import KeyFile
 from dovetail.transports import serve_http
 from tests.patience import CAP
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dovetail import Server
+from dovetail.auth import Guard
 from dovetail.core.principal import Principal
-from dovetail.guard import Guard
 from dovetail.runtime.auth_backend import AuthBackend, AuthRejection, PublicDocument
 from tests.unit.fakes import make_request
 

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from dovetail import Options, RouteRequest, Server
-from dovetail.guard import Guard, OAuth
+from dovetail.auth import Guard, OAuth
 from dovetail.runtime.health import HEALTH_PATHS, find_health_page
 from dovetail.transports.path_router import PathRouter
 from tests.unit.talk import run

@@ -17,7 +17,7 @@ from dovetail.compose.mount.view import View
 from dovetail.errors import UsageError
 
 if TYPE_CHECKING:
-    from dovetail.guard.guard import Guard
+    from dovetail.auth.guard import Guard
 
 __all__ = [
     "GatewayConfig",
@@ -73,7 +73,7 @@ class GuardSettings:
         if self == GuardSettings():
             return None
         # A gateway without a guard does not import it.
-        from dovetail.guard.settings import make_guard  # noqa: PLC0415 - see above
+        from dovetail.auth.settings import make_guard  # noqa: PLC0415 - see above
 
         return make_guard(**asdict(self))
 

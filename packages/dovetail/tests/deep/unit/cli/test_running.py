@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from dovetail import Client
+from dovetail.auth.key_file import KeyFile
 from dovetail.errors import TransportError
-from dovetail.guard.key_file import KeyFile
 from tests.driving import serving_http
 from tests.patience import CAP
 
 FILE = """
 from dovetail import Server
-from dovetail.guard import ApiKeys, Guard
+from dovetail.auth import ApiKeys, Guard
 
 server = Server("weather", guard=Guard(ApiKeys({keys!r})) if {guarded} else None)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from dovetail.auth.key_file import KeyFile
 from dovetail.compose import ToolTransform
 from dovetail.compose.gateway import (
     GatewayConfig,
@@ -14,7 +15,6 @@ from dovetail.compose.gateway import (
     GuardSettings,
     UpstreamEntry,
 )
-from dovetail.guard.key_file import KeyFile
 
 URL = "https://shop.example/mcp"
 SECRET = "s3cr3t-canary"

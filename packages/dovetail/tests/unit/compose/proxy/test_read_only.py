@@ -9,10 +9,10 @@ import pytest
 from msgspec import Raw
 
 from dovetail import Proxy, Server, ToolAnnotations
+from dovetail.auth import Guard
 from dovetail.compose.proxy.read_only import ReadOnlyTools
 from dovetail.core.changes import ChangeEvent, ChangeKind
 from dovetail.errors import InvalidParamsError, PeerError
-from dovetail.guard import Guard
 from dovetail.testing import connect
 from dovetail.wire import codec
 from tests.peers.scripted import run

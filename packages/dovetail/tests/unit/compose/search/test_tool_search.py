@@ -12,12 +12,13 @@ import httpx
 import pytest
 
 from dovetail import Client, Context, Middleware, Options, Proxy, Server, ToolSearch
+from dovetail.auth import Guard, Limits, OAuth, Rate
 from dovetail.core.dispatch import MethodHandler
 from dovetail.core.era import Encoded
 from dovetail.core.principal import Principal
 from dovetail.errors import DuplicateError, InvalidParamsError, RateLimitError, UsageError
 from dovetail.features.header_params import Header
-from dovetail.guard import AuditLog, Guard, Limits, OAuth, Rate
+from dovetail.observability import AuditLog
 from dovetail.testing import connect
 from tests.patience import CAP
 from tests.unit.talk import (

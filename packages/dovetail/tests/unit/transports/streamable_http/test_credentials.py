@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dovetail import Context
-from dovetail.guard import Guard
+from dovetail.auth import Guard
 from dovetail.transports.asgi.messages import HttpRequest
 from dovetail.transports.streamable_http.app import HttpApp, HttpOptions
 from dovetail.transports.streamable_http.credentials import (

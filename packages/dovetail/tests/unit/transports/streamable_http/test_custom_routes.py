@@ -16,9 +16,9 @@ import pytest
 from starlette.responses import PlainTextResponse
 
 from dovetail import Options, RouteRequest, RouteResponse, Server
+from dovetail.auth import ApiKeys, Guard
+from dovetail.auth.key_file import KeyFile
 from dovetail.client import Client
-from dovetail.guard import ApiKeys, Guard
-from dovetail.guard.key_file import KeyFile
 from dovetail.transports import serve_http
 from tests.driving import serving_http
 from tests.patience import CAP

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from dovetail.guard import Guard
+from dovetail.auth import Guard
 from dovetail.transports.asgi import reply as reply_module
 from dovetail.transports.streamable_http import old_sse as module
 from dovetail.transports.streamable_http.app import HttpApp, HttpOptions

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dovetail.guard import Guard
+from dovetail.auth import Guard
 from dovetail.stores.sessions import MemorySessions
 from dovetail.transports.streamable_http.app import HttpApp, HttpOptions
 from dovetail.transports.streamable_http.legacy.session import HttpSession

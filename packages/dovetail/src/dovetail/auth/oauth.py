@@ -1,0 +1,318 @@
+"""Authentication by access token: this server as an OAuth 2.1 resource server.
+
+Tokens are validated and never passed on: a handler gets the claims, not the token
+(auth.no-passthrough, auth.token.no-transit).
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+from dovetail.auth.credentials import BoundToken, Credentials, Found, Rejected, challenge
+from dovetail.auth.dpop import ALGORITHMS as PROOF_ALGORITHMS
+from dovetail.auth.dpop import ProofChecker, find_bound_key
+from dovetail.auth.http_fetch import check_url, fetch_json
+from dovetail.auth.introspection import Introspection
+from dovetail.auth.issuer import find_endpoint
+from dovetail.auth.jwt_tokens import ALGORITHMS, JwtRules, TokenHead, read_claims, read_head
+from dovetail.auth.key_sets import KeySet
+from dovetail.auth.resource_metadata import document_of, is_metadata_path, metadata_url_of
+from dovetail.auth.token_cache import TokenCache
+from dovetail.core.permission import read_scopes
+from dovetail.core.principal import Principal
+from dovetail.core.rounds import RoundStore
+from dovetail.errors import RateLimitError, StoreError, TransportError, UsageError
+from dovetail.runtime.auth_backend import AuthRejection, PublicDocument
+
+__all__ = ["OAuth"]
+
+logger = logging.getLogger("dovetail")
+
+ScopesOf = Callable[[Mapping[str, Any]], Iterable[str]]
+# A scope that servers must not request (auth.no-offline-access).
+_OFFLINE_ACCESS = "offline_access"
+_DPOP = "DPoP"
+
+
+class OAuth:
+    """Accepts access tokens of one issuer whose audience is this server."""
+
+    def __init__(  # noqa: PLR0913 - issuers differ; all but two are optional
+        self,
+        issuer: str,
+        resource: str,
+        *,
+        scopes: Collection[str] = (),
+        step_up: Collection[str] = (),
+        audiences: Collection[str] = (),
+        algorithms: Collection[str] = ALGORITHMS,
+        leeway: float = 30.0,
+        jwks_url: str | None = None,
+        introspection: Introspection | None = None,
+        scopes_of: ScopesOf | None = None,
+        metadata_url: str | None = None,
+        resource_name: str | None = None,
+        dpop: bool | Literal["required"] = False,
+        used_proofs: RoundStore | None = None,
+        remember: float = 60.0,
+        key_lifetime: float = 600.0,
+        key_patience: float = 86_400.0,
+        key_cooldown: float = 10.0,
+    ) -> None:
+        """`resource` is the public URL of this server.
+
+        `scopes`: scopes that clients should request first. `step_up`: scopes that they may request
+        later; tools that need only these are listed to every caller. `audiences`: accepted
+        audiences besides the URL, for issuers without resource indicators. `dpop`: accept tokens
+        that are bound to a key of the client (RFC 9449), or `"required"`: accept no others.
+        `used_proofs`: remembers the proofs of bound tokens; None: in the cluster of the server,
+        else in the memory of this process.
+        `remember`: seconds for which a validated token is cached. `key_lifetime`: seconds after
+        which keys are fetched again. `key_patience`: seconds for which old keys are used if that
+        fails. `key_cooldown`: minimum seconds between two fetches for an unknown key.
+        """
+        self.issuer = check_url(issuer, "issuer")
+        self.resource = check_url(resource, "resource")
+        self.scopes = read_scopes(scopes, "scopes")
+        self.step_up = read_scopes(step_up, "step_up")
+        if _OFFLINE_ACCESS in self.scopes | self.step_up:
+            raise UsageError(
+                f"{_OFFLINE_ACCESS} must not be requested by a server; clients request it"
+            )
+        unsafe = [name for name in algorithms if name not in ALGORITHMS]
+        if unsafe or not algorithms:
+            raise UsageError(
+                f"algorithms must be some of {', '.join(ALGORITHMS)}, got {algorithms!r}"
+            )
+        self.metadata_url = metadata_url or metadata_url_of(self.resource)
+        self._rules = JwtRules(
+            self.issuer,
+            (*_spellings(self.resource), *audiences),
+            tuple(algorithms),
+            leeway,
+        )
+        self._jwks_url = None if jwks_url is None else check_url(jwks_url, "jwks_url")
+        self._introspection = introspection
+        self._scopes_of = scopes_of or standard_scopes
+        self._keys = KeySet(
+            self._fetch_keys,
+            lifetime=key_lifetime,
+            patience=key_patience,
+            cooldown=key_cooldown,
+        )
+        self._cache = TokenCache(remember)
+        self._requires_proof = dpop == "required"
+        self._proofs = ProofChecker(self.resource, leeway, used_proofs) if dpop else None
+        self.credential_headers = (b"authorization", b"dpop") if dpop else (b"authorization",)
+        # Scheme -> its algorithms, for challenges.
+        self.schemes = {
+            **({} if self._requires_proof else {"Bearer": None}),
+            **({_DPOP: " ".join(PROOF_ALGORITHMS)} if dpop else {}),
+        }
+        self._document = document_of(
+            self.resource,
+            [self.issuer],
+            self.scopes | self.step_up,
+            resource_name,
+            {
+                "dpop_signing_alg_values_supported": PROOF_ALGORITHMS,
+                "dpop_bound_access_tokens_required": self._requires_proof,
+            }
+            if dpop
+            else {},
+        )
+
+    @classmethod
+    def keycloak(cls, realm: str, resource: str, **options: Any) -> OAuth:
+        """For a Keycloak realm: `https://host/realms/NAME`.
+
+        Realm roles become scopes of the form `role:NAME`. Keycloak sets the audience of a token
+        with a mapper: configure it with the URL of this server, or list its value in `audiences`.
+        """
+        return cls(realm, resource, **{"scopes_of": keycloak_scopes, **options})
+
+    def set_default_store(self, store: RoundStore) -> None:
+        """Remember the proofs of bound tokens here, if no `used_proofs` was given."""
+        if self._proofs is not None:
+            self._proofs.set_default_store(store)
+
+    # -- for the guard ------------------------------------------------------------------------
+
+    def page(self, path: str, mcp_path: str) -> PublicDocument | None:
+        """The protected resource metadata, if the path matches."""
+        # auth.prm.exists, auth.prm.discovery (2025-11-25 basic/authorization)
+        if is_metadata_path(path, mcp_path, self.resource):
+            return PublicDocument(200, self._document)
+        return None
+
+    def authenticate(self, credentials: Credentials) -> Found | Coroutine[Any, Any, Found]:
+        """The principal of the token in a request."""
+        if credentials.bound is not None and self._proofs is not None:
+            return self._authenticate_bound(credentials.bound, self._proofs)
+        if credentials.token is None:
+            return None
+        found = self._find(credentials.token)
+        if isinstance(found, Coroutine):
+            return self._refuse_bound_later(found)
+        return self._refuse_bound(found)
+
+    def _find(self, token: bytes) -> Found | Coroutine[Any, Any, Found]:
+        """The principal of a token, without a check of its sender."""
+        known = self._cache.find(token)
+        if known is not None:
+            return known
+        try:
+            text = token.decode("ascii")
+        except UnicodeDecodeError:
+            return Rejected("the token is not ASCII text")
+        if text.count(".") != 2:
+            if self._introspection is None:
+                return Rejected("the token is not a JWT, and introspection is not configured")
+            return self._introspect(token, text, self._introspection)
+        head = read_head(text, self._rules)
+        if isinstance(head, Rejected):
+            return head
+        key = self._keys.find(head.kid, head.algorithm)
+        if key is None:
+            return self._fetch_and_check(token, text, head)
+        return self._check(token, text, head, key)
+
+    # -- bound tokens -----------------------------------------------------------------------------
+
+    def _refuse_bound(self, found: Found) -> Found:
+        """A bearer token must not be bound: its sender may have stolen it."""
+        if not isinstance(found, Principal):
+            return found
+        if find_bound_key(found.claims) is not None:
+            return Rejected("the token is bound to a key and was sent without a proof")
+        return Rejected("the token is not bound to a key") if self._requires_proof else found
+
+    async def _refuse_bound_later(self, finding: Coroutine[Any, Any, Found]) -> Found:
+        return self._refuse_bound(await finding)
+
+    async def _authenticate_bound(self, bound: BoundToken, proofs: ProofChecker) -> Found:
+        found = self._find(bound.token)
+        if isinstance(found, Coroutine):
+            found = await found
+        if not isinstance(found, Principal):
+            return found
+        thumbprint = find_bound_key(found.claims)
+        if thumbprint is None:
+            return Rejected("the token is not bound to a key and was sent with a proof")
+        try:
+            problem = await proofs.check(bound, thumbprint)
+        except StoreError as error:
+            logger.warning("a proof cannot be checked: %s", error.reason)
+            text = "The shared store of this server cannot be used; try again later"
+            return AuthRejection(503, text, ((b"retry-after", b"1"),))
+        return found if problem is None else self._refuse_proof(problem)
+
+    def _refuse_proof(self, problem: str) -> AuthRejection:
+        text = f"The DPoP proof is not valid: {problem}"
+        value = challenge(
+            error="invalid_dpop_proof",
+            description=text,
+            metadata=self.metadata_url,
+            schemes={_DPOP: self.schemes[_DPOP]},
+        )
+        return AuthRejection(401, text, ((b"www-authenticate", value.encode()),))
+
+    # -- JWTs -----------------------------------------------------------------------------------
+
+    async def _fetch_and_check(self, token: bytes, text: str, head: TokenHead) -> Found:
+        try:
+            key = await self._keys.get(head.kid, head.algorithm)
+        except TransportError as error:
+            return _unavailable(str(error))
+        if key is None:
+            return Rejected("the key of the token is unknown")
+        return self._check(token, text, head, key)
+
+    def _check(self, token: bytes, text: str, head: TokenHead, key: Any) -> Found:
+        claims = read_claims(text, key, head, self._rules)
+        if isinstance(claims, Rejected):
+            return claims
+        return self._admit(token, claims)
+
+    def _admit(self, token: bytes, claims: dict[str, Any]) -> Found:
+        subject = claims.get("sub")
+        if not isinstance(subject, str) or not subject:
+            subject = claims.get("client_id") or claims.get("azp")
+            if not isinstance(subject, str) or not subject:
+                return Rejected("the token has no subject")
+            subject = f"client:{subject}"
+        # Subjects are unique per issuer.
+        principal = Principal(f"{self.issuer}#{subject}", self._scopes_of(claims), claims)
+        expires = claims.get("exp")
+        until = float(expires) if isinstance(expires, int | float) else time.time() + 60
+        self._cache.keep(token, principal, until + self._rules.leeway)
+        return principal
+
+    # -- opaque tokens ----------------------------------------------------------------------------
+
+    async def _introspect(self, token: bytes, text: str, introspection: Introspection) -> Found:
+        try:
+            claims = await introspection.ask(text, self.issuer)
+        except (TransportError, RateLimitError) as error:
+            return _unavailable(str(error))
+        if claims is None:
+            return Rejected("the issuer says that the token is not active")
+        given = claims.get("aud")
+        audiences = [given] if isinstance(given, str) else given
+        if not isinstance(audiences, list) or not set(self._rules.audiences) & set(audiences):
+            return Rejected("the token has another audience")
+        if str(claims.get("iss", self.issuer)).rstrip("/") != self.issuer:
+            return Rejected("the token has another issuer")
+        expires = claims.get("exp")
+        if isinstance(expires, int | float) and time.time() > expires + self._rules.leeway:
+            return Rejected("the token is expired")
+        if "sub" not in claims and isinstance(claims.get("username"), str):
+            claims["sub"] = claims["username"]
+        return self._admit(token, claims)
+
+    # -- the issuer ---------------------------------------------------------------------------
+
+    async def _fetch_keys(self) -> dict[str, Any]:
+        if self._jwks_url is None:
+            self._jwks_url = await find_endpoint(self.issuer, "jwks_uri")
+        keys = await fetch_json(self._jwks_url)
+        # A removed key may have been stolen, so cached tokens are validated again.
+        self._cache.clear()
+        return keys
+
+
+def standard_scopes(claims: Mapping[str, Any]) -> list[str]:
+    """The scopes of a token, from `scope` or, as some issuers name it, `scp`."""
+    found: list[str] = []
+    for name in ("scope", "scp"):
+        value = claims.get(name)
+        if isinstance(value, str):
+            found += value.split()
+        elif isinstance(value, list):
+            found += [scope for scope in value if isinstance(scope, str)]
+    return found
+
+
+def keycloak_scopes(claims: Mapping[str, Any]) -> list[str]:
+    """The scopes of a token, and its realm roles as `role:NAME`."""
+    access = claims.get("realm_access")
+    roles = access.get("roles") if isinstance(access, dict) else None
+    named = [f"role:{role}" for role in roles or () if isinstance(role, str)]
+    return [*standard_scopes(claims), *named]
+
+
+def _spellings(resource: str) -> list[str]:
+    """A URL with and without a trailing slash, also with a lower-case host (auth.uri.case)."""
+    parts = urlsplit(resource)
+    plain = parts._replace(scheme=parts.scheme.lower(), netloc=parts.netloc.lower()).geturl()
+    return list(dict.fromkeys((resource, plain, f"{resource}/", f"{plain}/")))
+
+
+def _unavailable(reason: str) -> AuthRejection:
+    logger.warning("a token cannot be validated: %s", reason)
+    text = "The authorization server is not available; try again later"
+    return AuthRejection(503, text, ((b"retry-after", b"10"),))

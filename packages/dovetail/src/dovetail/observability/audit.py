@@ -1,0 +1,190 @@
+"""The audit log: one JSON line per call, and one per rejected request."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import sys
+import time
+from collections.abc import Awaitable
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct
+
+from dovetail.core.middleware import CallNext, Request, transparent
+from dovetail.core.redaction import Redaction
+from dovetail.errors import InternalError, UsageError
+from dovetail.observability.log_files import LineFile
+from dovetail.runtime.rates import Bucket, Rate
+
+__all__ = ["AuditLog"]
+
+logger = logging.getLogger("dovetail")
+
+ArgumentStyle = Literal["digest", "redacted", "none"]
+_STYLES = ("digest", "redacted", "none")
+# Lines per second about rejected requests, so that they cannot fill the disk.
+_REJECTION_RATE = Rate(10, burst=50)
+
+
+class _Line(Struct, omit_defaults=True):
+    time: str
+    principal: str | None
+    transport: str
+    revision: str
+    method: str
+    outcome: str
+    ms: float
+    bytes: int
+    name: str | None = None
+    arguments: Any = None
+    code: int | None = None
+    trace_id: str | None = None
+    span_id: str | None = None
+
+
+class _Rejection(Struct, omit_defaults=True):
+    time: str
+    transport: str
+    outcome: str
+    status: int
+    reason: str
+    # Rejected requests since the last line that were not logged.
+    more: int = 0
+
+
+class AuditLog:
+    """Middleware that writes an audit log to a rotated file, or to stderr without a `path`.
+
+    `arguments`: log a SHA-256 digest of the arguments, the arguments with secrets redacted, or
+    nothing. `strict`: reject calls while the log cannot be written.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        arguments: ArgumentStyle = "digest",
+        max_bytes: int = 100_000_000,
+        keep: int = 5,
+        redaction: Redaction | None = None,
+        strict: bool = False,
+    ) -> None:
+        if arguments not in _STYLES:
+            raise UsageError(f"arguments must be one of {', '.join(_STYLES)}, got {arguments!r}")
+        if max_bytes < 1 or keep < 0:
+            raise UsageError(
+                f"max_bytes must be at least 1 and keep at least 0, got {max_bytes} and {keep}"
+            )
+        self._arguments = arguments
+        self._redaction = redaction or Redaction()
+        self._strict = strict
+        try:
+            self._file = None if path is None else LineFile(path, max_bytes, keep)
+        except OSError as error:
+            raise UsageError(f"{path}: cannot write the audit log: {error.strerror}") from None
+        self._is_broken = False
+        self._rejections = Bucket(_REJECTION_RATE)
+        self._skipped = 0
+        self._encode = msgspec.json.Encoder().encode
+
+    @transparent
+    def __call__(self, request: Request[Any], call_next: CallNext[Any]) -> Awaitable[Any]:
+        """Log a request; in strict mode, reject it if the log cannot be written."""
+        if self._is_broken and self._strict:
+            # Check whether the log can be written again.
+            self._write(
+                _Rejection(_now(), request.transport, "resumed", 0, "the log was interrupted")
+            )
+            if self._is_broken:
+                raise InternalError("The audit log cannot be written, and this server requires it")
+        request.add_done_callback(self._log)
+        return call_next(request)
+
+    def _log(self, request: Request[Any]) -> None:
+        principal = request.principal
+        name = request.target
+        trace_id, span_id = request.span_ids or (None, None)
+        self._write(
+            _Line(
+                time=_now(),
+                principal=None if principal is None else principal.id,
+                transport=request.transport,
+                revision=request.revision,
+                method=request.method
+                if request.has_known_method
+                else self._redaction.clean_name(request.method),
+                outcome=str(request.outcome),
+                ms=int(request.duration * 1_000_000) / 1000,
+                bytes=request.size,
+                name=None if name is None else self._clean_name(request, name),
+                arguments=self._format_arguments(request),
+                code=request.code,
+                trace_id=trace_id,
+                span_id=span_id,
+            )
+        )
+
+    def stranger(self, transport: str, status: int, reason: str) -> None:
+        """Log a rejected request."""
+        if self._rejections.wait():
+            self._skipped += 1
+            return
+        self._rejections.take()
+        skipped, self._skipped = self._skipped, 0
+        self._write(_Rejection(_now(), transport, "rejected", status, reason, skipped))
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._file is not None:
+            self._file.close()
+
+    def _clean_name(self, request: Request[Any], name: str) -> str:
+        if request.method == "tools/call" and request.outcome in ("ok", "tool_error"):
+            return name
+        # Tool names are the server's; URIs and unknown tool names come from the caller.
+        return self._redaction.clean_name(name)
+
+    def _format_arguments(self, request: Request[Any]) -> Any:
+        if self._arguments == "none":
+            return None
+        raw = request.raw_arguments
+        if not raw:
+            return None
+        if self._arguments == "digest":
+            return f"sha256:{hashlib.sha256(raw).hexdigest()}"
+        try:
+            return self._redaction.clean(msgspec.json.decode(raw))
+        except msgspec.DecodeError:
+            return "[invalid JSON]"
+
+    def _write(self, line: Struct) -> None:
+        data = self._encode(line) + b"\n"
+        try:
+            if self._file is None:
+                sys.stderr.buffer.write(data)
+                sys.stderr.buffer.flush()
+            else:
+                self._file.write(data)
+        except OSError as error:
+            if not self._is_broken:
+                logger.error("the audit log cannot be written: %s", error)
+            self._is_broken = True
+        else:
+            self._is_broken = False
+
+
+_second = (0, "")
+
+
+def _now() -> str:
+    """The time in RFC 3339 format; all but the fraction is formatted once a second."""
+    global _second
+    moment = time.time()
+    whole = int(moment)
+    if _second[0] != whole:
+        _second = whole, datetime.fromtimestamp(whole, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+    return f"{_second[1]}.{int((moment - whole) * 1_000_000):06d}Z"
