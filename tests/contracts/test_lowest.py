@@ -11,7 +11,7 @@ def test_each_lower_bound_becomes_a_pin() -> None:
     project = {
         "project": {
             "dependencies": [
-                "dovetail==0.1.0",
+                "dovetail-mcp==0.1.0",
                 "msgspec>=0.22,<0.24",
                 "uvloop>=0.21,<1; sys_platform != 'win32'",
                 "jsonschema[format]>=4.25",

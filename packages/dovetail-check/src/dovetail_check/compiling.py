@@ -80,7 +80,7 @@ def describe_tool() -> Tool:
     """Describe this checker and its inventory."""
     inventory = files("dovetail_check").joinpath("inventory.json").read_bytes()
     digest = hashlib.sha256(inventory).hexdigest()[:16]
-    return Tool("dovetail", version("dovetail"), SNAPSHOT, digest)
+    return Tool("dovetail", version("dovetail-mcp"), SNAPSHOT, digest)
 
 
 def compile_report(

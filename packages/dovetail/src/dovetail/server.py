@@ -270,7 +270,7 @@ class Server:
     def from_openapi(cls, spec: Spec, /, **options: Unpack[OpenApiOptions]) -> Server:
         """Return a server whose tools are the operations of an OpenAPI document.
 
-        `spec` is a dict, a JSON or YAML text, or a path. Needs `dovetail[openapi]`.
+        `spec` is a dict, a JSON or YAML text, or a path. Needs `dovetail-mcp[openapi]`.
         """
         from dovetail.compose.openapi import building  # noqa: PLC0415 - see test_layers
 
@@ -281,7 +281,7 @@ class Server:
     def from_fastapi(cls, app: Any, /, **options: Unpack[OpenApiOptions]) -> Server:
         """Return a server whose tools are the operations of a FastAPI application.
 
-        The application runs in this process, its lifespan included. Needs `dovetail[openapi]`.
+        The application runs in this process, its lifespan included. Needs `dovetail-mcp[openapi]`.
         """
         from dovetail.compose.openapi import building  # noqa: PLC0415 - see test_layers
 

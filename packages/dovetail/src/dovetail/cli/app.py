@@ -95,7 +95,7 @@ class LazyGroup(click.Group):
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="dovetail", prog_name="dovetail")
+@click.version_option(package_name="dovetail-mcp", prog_name="dovetail")
 def app() -> None:
     """Run MCP servers, call their tools, and check them against the specification.
 

@@ -402,7 +402,7 @@ def _own_version() -> str:
     # Importing this takes 18 ms, which `import dovetail` should not cost.
     from importlib import metadata  # noqa: PLC0415
 
-    return metadata.version("dovetail")
+    return metadata.version("dovetail-mcp")
 
 
 def _make_ref(ref: str | Prompt | ResourceTemplate) -> dict[str, str]:

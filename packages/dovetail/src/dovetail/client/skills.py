@@ -120,7 +120,7 @@ def _read_frontmatter(text: str, uri: str) -> Any:
         # YAML is needed for skills only.
         import yaml  # noqa: PLC0415
     except ModuleNotFoundError:
-        raise UsageError("Skills need the package PyYAML: pip install dovetail[skills]") from None
+        raise UsageError("Skills need PyYAML: pip install 'dovetail-mcp[skills]'") from None
     lines = text.splitlines()
     if not lines or lines[0].rstrip() != _FENCE or _FENCE not in map(str.rstrip, lines[1:]):
         raise PeerError(f"{uri} has no frontmatter")

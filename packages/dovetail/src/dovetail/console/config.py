@@ -27,13 +27,13 @@ _AUTHORIZATION = "authorization"
 def describe_site(site: ConsoleSite, request: HttpRequest) -> dict[str, Any]:
     """The configuration of the page."""
     return {
-        "version": version("dovetail"),
+        "version": version("dovetail-mcp"),
         "mode": site.mode,
         "servers": [_describe_server(server, request) for server in site.servers],
         "watch": site.traffic is not None,
         "check": True if has_check() else INSTALL_CHECK,
         "revisions": [revision.date for revision in reversed(REVISIONS)],
-        "traits": {each.date: describe_traits(each, version("dovetail")) for each in REVISIONS},
+        "traits": {each.date: describe_traits(each, version("dovetail-mcp")) for each in REVISIONS},
         "confirm": True,
         # The page reads everything again if it changes; workers would change it all the time.
         "process": None if site.is_shared else site.process,

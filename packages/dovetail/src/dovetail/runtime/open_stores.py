@@ -27,5 +27,5 @@ def open_shared_stores(url: str, name: str) -> SharedStores:
     except ModuleNotFoundError as error:
         if error.name != "hiredis":
             raise
-        raise UsageError("A cluster needs hiredis: pip install 'dovetail[cluster]'") from None
+        raise UsageError("A cluster needs hiredis: pip install 'dovetail-mcp[cluster]'") from None
     return stores

@@ -100,5 +100,5 @@ def test_a_server_without_the_extension_has_no_skills() -> None:
 
 def test_the_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "yaml", None)
-    with pytest.raises(UsageError, match=r"pip install dovetail\[skills\]"):
+    with pytest.raises(UsageError, match=r"pip install 'dovetail-mcp\[skills\]'"):
         _load(_serve())

@@ -33,5 +33,5 @@ def test_without_the_library_the_error_says_how_to_install_it(
     for name in [name for name in sys.modules if name.startswith("dovetail.stores.redis")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "hiredis", None)
-    with pytest.raises(UsageError, match=r"pip install 'dovetail\[cluster\]'"):
+    with pytest.raises(UsageError, match=r"pip install 'dovetail-mcp\[cluster\]'"):
         open_shared_stores("redis://a", "test")

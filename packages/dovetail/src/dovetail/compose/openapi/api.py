@@ -196,5 +196,5 @@ def import_httpx() -> Any:
     try:
         import httpx  # noqa: PLC0415 - only servers made from OpenAPI need it
     except ImportError:
-        raise UsageError("OpenAPI needs httpx; install dovetail[openapi]") from None
+        raise UsageError("OpenAPI needs httpx; install dovetail-mcp[openapi]") from None
     return httpx

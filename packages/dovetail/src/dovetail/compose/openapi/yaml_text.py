@@ -23,7 +23,7 @@ def read_yaml(text: str) -> Any:
         import yaml  # noqa: PLC0415 - only documents in YAML need it
     except ImportError:
         raise UsageError(
-            "reading YAML needs PyYAML; install dovetail[openapi] or pass JSON"
+            "reading YAML needs PyYAML; install dovetail-mcp[openapi] or pass JSON"
         ) from None
     base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
