@@ -22,7 +22,7 @@ def test_every_test_that_is_named_exists() -> None:
 
 
 def test_attacks_that_are_named_are_in_the_table() -> None:
-    table = (PACKAGE / "tests" / "deep" / "guard" / "test_attacks.py").read_text("utf-8")
+    table = (PACKAGE / "tests" / "deep" / "auth" / "test_attacks.py").read_text("utf-8")
     for line in PAGE.splitlines():
         for names in re.findall(r"test_attacks\.py` \(([^)]*)\)", line):
             for name in re.findall(r"`([^`]+)`", names):
