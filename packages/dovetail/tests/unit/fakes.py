@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 from msgspec import Raw, Struct
 
 from dovetail.core.call import Ask, Call, Peer
+from dovetail.core.call_state import RUNNING
 from dovetail.core.changes import ChangeStream
 from dovetail.core.era import CacheHint, Era
 from dovetail.core.identity import Identity
@@ -182,7 +183,7 @@ class Run:
                 task.cancel()
 
         self._call.interruption = interrupt
-        self._call.running = True
+        self._call.phase = RUNNING
         try:
             return await task
         except asyncio.CancelledError:
@@ -191,4 +192,4 @@ class Run:
             raise self._outcome from None
         finally:
             self._call.interruption = None
-            self._call.running = False
+            self._call.phase = self._call.phase.left

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 import msgspec
 from msgspec import UNSET, Raw, Struct
 
+from dovetail.core.call_state import NEW, CallState
 from dovetail.core.era import Era
 from dovetail.core.link import Link
 from dovetail.core.options import Options
@@ -288,12 +289,8 @@ class Call:
     principal: Principal | None = None
     # The task that the call runs as, if the client fetches the result later.
     task: RunningTask | None = None
-    # The client no longer waits for the response; handlers may check this.
-    cancelled = False
-    # The call has been answered: nothing more may be sent for it.
-    over = False
-    # The handler is running.
-    running = False
+    # The state of the call.
+    phase: CallState = NEW
     # The author's function that serves the call, once it has started.
     handler: Handler | None = None
     # Number of open questions to the client; the handler's time limits do not count them.
@@ -398,7 +395,7 @@ class Call:
         A thread cannot be stopped, so it may still run after a cancellation.
         """
         call: Call | None = self
-        while call is not None and not call.running and not call.cancelled:
+        while call is not None and not (call.phase.is_running or call.phase.is_cancelled):
             call = call.outer
         return call
 
@@ -418,7 +415,7 @@ class Call:
 
     def notify(self, method: str, params: bytes) -> None:
         """Send a notification that belongs to this request, unless the request is over."""
-        if not self.over and not self.cancelled:
+        if self.phase.is_open:
             if self.task is None:
                 self.link.send(Notification(method, Raw(params)))
             else:

@@ -311,7 +311,7 @@ class GuardedDispatcher(Dispatcher):
             raise
         finally:
             call.request = outer
-            request.end(None if call.cancelled else b"")
+            request.end(None if call.phase.is_cancelled else b"")
         return outcome  # type: ignore[return-value]
 
     def _completed(self, call: Call, outcome: Outcome) -> bytes:

@@ -156,7 +156,7 @@ class Request(CallFacts, Generic[R]):
     def end(self, answer: bytes | None) -> None:
         """Record the end and run the callbacks; `answer` is None without a response."""
         self._duration = perf_counter() - self.started
-        if answer is None or self._call.cancelled:
+        if answer is None or self._call.phase.is_cancelled:
             self.outcome = "cancelled"
         elif self.error is not None and not self._has_run:
             self.outcome = "refused"

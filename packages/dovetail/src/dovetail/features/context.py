@@ -99,7 +99,7 @@ class Context(CallFacts, Generic[LifespanT]):
     @property
     def cancelled(self) -> bool:
         """Whether the request was cancelled; check it in `def` handlers that run long."""
-        return self._call.cancelled
+        return self._call.phase.is_cancelled
 
     # -- notifications ------------------------------------------------------------------
 

@@ -244,7 +244,7 @@ class Connection:
         streams = [
             stream
             for stream in self._streams
-            if stream.id in in_flight and not in_flight[stream.id].withdrawn
+            if stream.id in in_flight and not in_flight[stream.id].call.phase.is_withdrawn
         ]
         if not streams:
             return

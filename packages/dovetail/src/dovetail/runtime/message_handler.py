@@ -66,23 +66,21 @@ _CANCEL_WAIT = 0.4
 class InFlight:
     """A call that has not been answered, and the task that runs it once there is one."""
 
-    __slots__ = ("call", "response", "task", "withdrawn")
+    __slots__ = ("call", "response", "task")
 
     def __init__(self, call: Call) -> None:
         self.call = call
         self.task: asyncio.Task[Any] | None = None
-        # The client cancelled it, or it was ended from outside: `response` replaces its answer.
-        self.withdrawn = False
+        # What the client gets if the call is withdrawn.
         self.response: bytes | None = None
 
     def withdraw(self, error: RpcError | None = None) -> None:
         """End the call; the client gets `error`, or nothing (cancel.no-response)."""
         call = self.call
-        self.withdrawn = True
         if error is not None:
             self.response = codec.encode_error(call.id, error)
             call.refusal = error
-        call.cancelled = call.over = True
+        call.phase = call.phase.withdrawn
         if self.task is not None:
             # Not at once: a task that is cancelled before its first step never runs at all, and
             # would stay in the table.
@@ -129,7 +127,7 @@ class MessageHandler:
         answer = self.engine.dispatcher.answer(call)
         if isinstance(answer, bytes):
             # The handler may have left a task behind: nothing more may be sent for this call.
-            call.over = True
+            call.phase = call.phase.answered
             return answer
         in_flight = self._track(call)
         in_flight.task = asyncio.current_task()
@@ -151,14 +149,14 @@ class MessageHandler:
 
     async def _run(self, in_flight: InFlight) -> bytes | None:
         call = in_flight.call
-        if in_flight.withdrawn:
+        if call.phase.is_withdrawn:
             # Cancelled before its first step: the handler never runs.
             self._forget(in_flight)
             return in_flight.response
         answer = self.engine.dispatcher.answer(call)
         if not isinstance(answer, bytes):
             return await self._finish(in_flight, answer)
-        call.over = True
+        call.phase = call.phase.answered
         self._forget(in_flight)
         return answer
 
@@ -170,14 +168,14 @@ class MessageHandler:
         assert task is not None
         try:
             response = await answer
-            return in_flight.response if in_flight.withdrawn else response
+            return in_flight.response if call.phase.is_withdrawn else response
         except asyncio.CancelledError:
             # Only this call was cancelled, not the task that happens to run it.
-            if in_flight.withdrawn and task.uncancel() == 0:
+            if call.phase.is_withdrawn and task.uncancel() == 0:
                 return in_flight.response
             raise
         finally:
-            call.over = True
+            call.phase = call.phase.answered
             self._forget(in_flight)
 
     def _track(self, call: Call) -> InFlight:

@@ -57,7 +57,7 @@ class HandlerRunner:
         shape: Callable[[Call, Any], T],
     ) -> T | Coroutine[Any, Any, T]:
         """Run the handler and return what `shape` makes of its value, or a coroutine for it."""
-        if call.running:
+        if call.phase.is_running:
             # A running handler reads a resource. It already has a slot and a timeout. Waiting for a
             # second slot could deadlock once such handlers hold all slots.
             return self._nested(call, handler, arguments, shape)
@@ -76,11 +76,11 @@ class HandlerRunner:
         """Run the function up to its first suspension; most return without one. Needs a slot."""
         if tracking.is_on:
             call.become_current()
-        call.running = True
+        call.phase = call.phase.begun
         call.handler = handler
         suspended = False
         try:
-            if call.cancelled:
+            if call.phase.is_cancelled:
                 raise asyncio.CancelledError  # cancelled before it started
             running: Awaitable[Any]
             if handler.style is _THREAD:
@@ -100,7 +100,7 @@ class HandlerRunner:
             raise
         finally:
             if not suspended:
-                call.running = False
+                call.phase = call.phase.left
                 self._slots.release()
         return self._await_rest(call, handler, running, shape) if suspended else shape(call, value)
 
@@ -119,7 +119,7 @@ class HandlerRunner:
             _raise_as_failure(call, error)
             raise
         finally:
-            call.running = False
+            call.phase = call.phase.left
             if current_call.get() is call:
                 current_call.set(call.outer)
             self._slots.release()
@@ -170,7 +170,8 @@ class HandlerRunner:
             return await self._workers.run(function)
         except asyncio.CancelledError:
             # A thread cannot be stopped, but the function can check ctx.cancelled.
-            call.cancelled = call.cancelled or _is_cancelling()
+            if _is_cancelling():
+                call.phase = call.phase.stopped
             raise
         finally:
             self._threads.release(owner)
@@ -203,7 +204,7 @@ class TaskRunner(HandlerRunner):
         shape: Callable[[Call, Any], T],
     ) -> T | Coroutine[Any, Any, T]:
         """Run the handler in one coroutine, which uses less memory while it waits for a client."""
-        if call.running or handler.timeout is not None or handler.idle_timeout is not None:
+        if call.phase.is_running or handler.timeout is not None or handler.idle_timeout is not None:
             return super().start(call, handler, arguments, shape)
         return self._run(call, handler, arguments, shape)
 
@@ -220,7 +221,7 @@ class TaskRunner(HandlerRunner):
             self._slots.free -= 1
         if tracking.is_on:
             call.become_current()
-        call.running = True
+        call.phase = call.phase.begun
         call.handler = handler
         try:
             if handler.style is _THREAD:
@@ -232,7 +233,7 @@ class TaskRunner(HandlerRunner):
         except SystemExit as error:
             raise RuntimeError(f"the handler raised {error!r}") from error
         finally:
-            call.running = False
+            call.phase = call.phase.left
             self._slots.release()
         return shape(call, value)
 
@@ -244,7 +245,7 @@ def _raise_as_failure(call: Call, error: BaseException) -> None:
     function raised itself, or that came from one of its own tasks, would leave the client without
     a response.
     """
-    if isinstance(error, SystemExit) or not (call.cancelled or _is_cancelling()):
+    if isinstance(error, SystemExit) or not (call.phase.is_cancelled or _is_cancelling()):
         raise RuntimeError(f"the handler raised {error!r}") from error
 
 
@@ -486,5 +487,5 @@ class _RunTimer:
             what = f"took longer than {self._timeout:g} seconds"
         else:
             what = f"sent no progress or log message for {self._idle:g} seconds"
-        self._call.cancelled = True
+        self._call.phase = self._call.phase.stopped
         self.interrupt(LimitError(f"Timed out: {self._handler.label} {what} and was stopped."))

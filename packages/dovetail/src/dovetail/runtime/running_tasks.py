@@ -83,7 +83,7 @@ class RunningTasks:
                     await self._fail(run.row, "The server was shut down before the task had ended.")
             raise
         finally:
-            call.over = True
+            call.phase = call.phase.answered
             if self._live.get(run.id) is run:
                 del self._live[run.id]
             if run.row.status not in FINAL and not self._stopping:
@@ -112,7 +112,7 @@ class RunningTasks:
 
     def _abandon(self, run: TaskRun) -> None:
         self._live.pop(run.id, None)
-        run.call.cancelled = True
+        run.call.phase = run.call.phase.stopped
         if run.asyncio_task is not None:
             run.asyncio_task.cancel()
 

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from msgspec import UNSET, Raw, Struct, UnsetType
 
 from dovetail.core.call import Answer, Ask, Call, Peer, Record
+from dovetail.core.call_state import NEW
 from dovetail.core.era import Era
 from dovetail.core.tasks import Status, TaskView
 from dovetail.runtime.runner import TaskRunner
@@ -87,7 +88,7 @@ class TaskCall(Call):
     def __init__(self, method: str, params: Params, era: Era, peer: Peer) -> None:
         super().__init__(b"0", method, params, era, peer)
         self.holds = 0
-        self.running = self.cancelled = self.over = False
+        self.phase = NEW
         self._record = Record()
 
 

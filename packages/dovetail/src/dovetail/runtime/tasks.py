@@ -126,7 +126,7 @@ class TaskKeeper(RunningTasks):
                 await self._suspend(run)
         runs = list(self._live.values())
         for run in runs:
-            run.call.cancelled = True
+            run.call.phase = run.call.phase.stopped
             if run.asyncio_task is not None:
                 run.asyncio_task.cancel()
         # The maintenance too: it may be about to start a task that it has taken over.

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from dovetail.core.call import Record, Sent, current_call, find_run, nested_run
+from dovetail.core.call_state import NEW, RUNNING, STOPPED
 from dovetail.core.handler import Handler, Style
 from dovetail.errors import InvalidParamsError, UsageError
 from tests.unit.fakes import NOBODY, FakeLink, drive, make_call, sent_by
@@ -17,9 +18,7 @@ from tests.unit.fakes import NOBODY, FakeLink, drive, make_call, sent_by
 def test_a_call_starts_alone_alive_and_without_limits() -> None:
     call = make_call(id=b'"q"')
     assert (call.id, call.method, call.peer) == (b'"q"', "tools/call", NOBODY)
-    assert not call.cancelled
-    assert not call.over
-    assert not call.running
+    assert call.phase is NEW
     assert {call.origin.scope, call.principal, call.request, call.failure} == {None}
     assert {call.interruption, call.on_activity, call.on_hold} == {None}
     assert not call.is_retried
@@ -84,10 +83,10 @@ def test_a_notification_goes_to_the_link_of_the_call() -> None:
     ]
 
 
-@pytest.mark.parametrize("state", ["over", "cancelled"])
-def test_nothing_is_sent_for_a_call_that_is_answered_or_not_wanted(state: str) -> None:
+@pytest.mark.parametrize("event", ["answered", "stopped", "withdrawn"])
+def test_nothing_is_sent_for_a_call_that_is_answered_or_not_wanted(event: str) -> None:
     call = make_call()
-    setattr(call, state, True)
+    call.phase = getattr(call.phase, event)
     call.notify("notifications/progress", b"{}")
     assert sent_by(call) == []
 
@@ -229,10 +228,10 @@ def test_the_call_that_runs_is_the_last_that_has_not_ended() -> None:
 
     def scenario() -> None:
         first.become_current()
-        first.running = second.running = True
+        first.phase = second.phase = RUNNING
         second.become_current()
         assert find_run() == (second, handler)
-        second.running = False
+        second.phase = NEW
         assert find_run() == (first, handler)
         # Calls that have ended are not kept.
         third.become_current()
@@ -247,7 +246,7 @@ def test_the_call_that_runs_is_the_last_that_has_not_ended() -> None:
 def test_a_thread_that_was_cancelled_still_finds_its_call() -> None:
     call = make_call()
     call.handler = Handler(len, Style.THREAD, "tool 'len'")
-    call.cancelled = True
+    call.phase = STOPPED
     assert call.find_running() is call
 
 
@@ -255,7 +254,7 @@ def test_a_resource_that_a_handler_reads_is_the_handler_that_runs() -> None:
     call, other = make_call(), make_call()
     call.handler = Handler(len, Style.ASYNC, "tool 'len'")
     inner = Handler(len, Style.THREAD, "resource 'len'")
-    call.running = True
+    call.phase = RUNNING
 
     def scenario() -> None:
         current_call.set(call)

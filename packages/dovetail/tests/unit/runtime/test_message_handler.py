@@ -11,6 +11,7 @@ import pytest
 
 from dovetail import Options, Server
 from dovetail.core.call import Call, Given
+from dovetail.core.call_state import ANSWERED
 from dovetail.core.principal import Principal
 from dovetail.errors import InternalError, RpcError
 from dovetail.runtime.link import NULL_LINK, ResponseOnlyLink
@@ -84,7 +85,7 @@ def test_a_call_that_needs_no_waiting_is_answered_without_a_coroutine() -> None:
         assert isinstance(call, Call)
         answer = handler.start(call, NULL_LINK, ORIGIN)
         assert isinstance(answer, bytes) and b"hi" in answer
-        assert call.over and handler.in_flight == {}
+        assert call.phase is ANSWERED and handler.in_flight == {}
 
     run(scenario())
 

@@ -16,6 +16,7 @@ import pytest
 
 from dovetail import Context, Options, Server
 from dovetail.core.call import Call, Peer
+from dovetail.core.call_state import STOPPED
 from dovetail.core.handler import Handler, Style
 from dovetail.eras.legacy.era import era_of
 from dovetail.errors import LimitError
@@ -326,7 +327,7 @@ def test_a_slot_comes_back_however_the_function_ends(how: str) -> None:
 def test_a_call_that_was_withdrawn_before_it_began_has_no_effect() -> None:
     async def scenario() -> None:
         call = new_call()
-        call.cancelled = True
+        call.phase = STOPPED
         ran: list[int] = []
         with pytest.raises(asyncio.CancelledError):
             await Runner(Options()).run(call, handler_of(lambda: ran.append(1), Style.INLINE), {})
@@ -382,7 +383,7 @@ def test_a_function_is_stopped_when_its_time_is_up(options: Any, own: float | No
         await pass_time(0.2)
         with pytest.raises(LimitError, match="tool 't' took longer than 10 seconds and was"):
             await task
-        assert call.cancelled
+        assert call.phase.is_cancelled
         assert (call.interruption, call.on_hold, call.on_activity) == (None, None, None)
 
     on_the_clock(scenario)
@@ -393,7 +394,7 @@ def test_a_thread_is_told_when_its_time_is_up() -> None:
         call, seen = new_call(), threading.Event()
 
         def work() -> None:
-            while not call.cancelled:
+            while not call.phase.is_cancelled:
                 threading.Event().wait(0.001)
             seen.set()
 
@@ -645,7 +646,7 @@ def test_cancelling_the_call_cancels_the_function_or_flags_it(style: Style) -> N
 
         def work_in_a_thread() -> None:
             loop.call_soon_threadsafe(started.set)
-            while not call.cancelled:
+            while not call.phase.is_cancelled:
                 threading.Event().wait(0.001)
             ended.set()
 

@@ -101,7 +101,7 @@ class InputRounds:
             await self.use_round(call)
             return answer
         spec = call.era.methods[call.method]
-        if not spec.asks_back or not call.running:
+        if not spec.asks_back or not call.phase.is_running:
             # mrtr.other-methods (2026-07-28 basic/patterns/mrtr)
             raise UsageError(f"{call.method} cannot ask the client for anything")
         loop = asyncio.get_running_loop()
@@ -138,7 +138,7 @@ class InputRounds:
 
     def _end_run(self, call: Call, turns: int) -> None:
         pending = self._pending.get(id(call))
-        if pending is not None and call.interruption is None and call.running:
+        if pending is not None and call.interruption is None and call.phase.is_running:
             # It asked in its first step, and its task has not continued yet.
             asyncio.get_running_loop().call_soon(self._end_run, call, turns)
             return

@@ -15,6 +15,7 @@ import pytest
 from msgspec import UNSET, Raw
 
 from dovetail.core.call import Ask, Call, Peer
+from dovetail.core.call_state import RUNNING
 from dovetail.core.dispatch import InputRequired
 from dovetail.core.principal import to_principal
 from dovetail.core.rounds import MemoryRounds, RoundStore
@@ -230,7 +231,7 @@ def test_a_run_that_is_over_in_the_same_moment_is_not_ended_again() -> None:
         call = server.call(ARGUMENTS)
         ended: list[Any] = []
         call.interruption = ended.append
-        call.running = True
+        call.phase = RUNNING
         task = asyncio.ensure_future(ask(call, "k"))
         await asyncio.sleep(0)
         call.interruption = None  # the time is up
@@ -292,7 +293,7 @@ def test_the_loop_does_not_spin_while_an_effect_runs(monkeypatch: pytest.MonkeyP
         server = Server()
         call = server.call(ARGUMENTS)
         call.interruption = lambda outcome: None
-        call.running = True
+        call.phase = RUNNING
         turns = 0
         end_run = server.rounds._end_run
 
