@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from dovetail import Server, UsageError
+from dovetail.errors import MissingPackageError
 from dovetail_design.server import DesignOptions, build_server
 from dovetail_serverkit.tool_sets import TOOLS_OPTION, ToolSet
 
@@ -79,9 +80,7 @@ def build(
 def _check_libraries() -> None:
     missing = [name for name in _LIBRARIES if importlib.util.find_spec(name) is None]
     if missing:
-        raise UsageError(
-            f"dovetail serve design needs {', '.join(missing)}: pip install dovetail-design"
-        )
+        raise MissingPackageError("dovetail serve design", ", ".join(missing), "dovetail-design")
     if sys.platform != "linux":
         return
     for name, package in _SYSTEM_LIBRARIES.items():

@@ -2,7 +2,8 @@
 
     DovetailError
     ├── UsageError            the calling code is wrong: fix the code
-    │   └── DuplicateError    a name is registered twice
+    │   ├── DuplicateError       a name is registered twice
+    │   └── MissingPackageError  an optional package is not installed
     ├── InvalidValueError     a value does not match its schema; has every problem found
     ├── RpcError              answer the request with this JSON-RPC error
     │   ├── ParseError                    -32700
@@ -31,7 +32,9 @@ from a received error.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, ClassVar
 
 __all__ = [
@@ -46,6 +49,7 @@ __all__ = [
     "LimitError",
     "MethodNotFoundError",
     "MissingCapabilityError",
+    "MissingPackageError",
     "ParseError",
     "PeerError",
     "Problem",
@@ -72,6 +76,29 @@ class UsageError(DovetailError):
 
 class DuplicateError(UsageError):
     """A tool, prompt or resource with this name is already registered."""
+
+
+class MissingPackageError(UsageError):
+    """A feature needs a package that is not installed; the message has the command for it."""
+
+    def __init__(self, feature: str, package: str, install: str) -> None:
+        """`install` is what pip has to install: a distribution, with the extra that is needed."""
+        super().__init__(
+            f"{feature} needs {package}, which is not installed: pip install {shlex.quote(install)}"
+        )
+        self.package = package
+        self.install = install
+
+    @classmethod
+    @contextmanager
+    def when_importing(cls, module: str, feature: str, install: str) -> Iterator[None]:
+        """Raise this error if an import in this block fails because `module` is not installed."""
+        try:
+            yield
+        except ImportError as error:
+            if (error.name or "").partition(".")[0] != module:
+                raise
+            raise cls(feature, module, install) from None
 
 
 class Problem:

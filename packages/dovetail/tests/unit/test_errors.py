@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import pytest
 
 from dovetail import errors
@@ -17,6 +19,7 @@ from dovetail.errors import (
     LimitError,
     MethodNotFoundError,
     MissingCapabilityError,
+    MissingPackageError,
     ParseError,
     PeerError,
     Problem,
@@ -174,3 +177,21 @@ def test_an_invalid_value_names_every_problem() -> None:
     error = InvalidValueError(problems)
     assert error.problems == tuple(problems)
     assert str(error) == "a: expected a string, got 3; b: expected a number, got nothing"
+
+
+def test_a_missing_package_is_reported_with_the_command_that_installs_it() -> None:
+    with (
+        pytest.raises(
+            MissingPackageError, match=r"^A thing needs ghost, .*: pip install 'a\[b\]'$"
+        ),
+        MissingPackageError.when_importing("ghost", "A thing", "a[b]"),
+    ):
+        import_module("ghost.part")
+
+
+def test_another_failed_import_is_not_mistaken_for_a_missing_package() -> None:
+    with (
+        pytest.raises(ModuleNotFoundError, match="other"),
+        MissingPackageError.when_importing("ghost", "A thing", "a[b]"),
+    ):
+        import_module("other_ghost")

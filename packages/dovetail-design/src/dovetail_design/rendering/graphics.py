@@ -8,8 +8,8 @@ try:
     import skia  # type: ignore[import-not-found]  # it ships without types
 except ImportError as error:
     raise UsageError(
-        f"The graphics library cannot be loaded: {error}. Install dovetail-design, and on Debian "
-        "the packages libegl1 and libgl1, which skia-python links to"
+        f"The graphics library cannot be loaded: {error}. It needs skia-python (pip install "
+        "dovetail-design) and the libraries that skia links to (Debian: apt install libegl1 libgl1)"
     ) from None
 
 __all__ = ["skia"]

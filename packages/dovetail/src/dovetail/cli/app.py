@@ -29,7 +29,7 @@ from dovetail.cli.options import (
 )
 from dovetail.cli.plugins import COMMANDS, PluginError, unavailable
 from dovetail.cli.run_stdio import run_file
-from dovetail.errors import UsageError
+from dovetail.errors import MissingPackageError, UsageError
 
 __all__ = ["app", "run_app"]
 
@@ -85,9 +85,11 @@ class LazyGroup(click.Group):
         return command
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a command; Ctrl-C ends it without a traceback."""
+        """Run a command; Ctrl-C and a missing package end it without a traceback."""
         try:
             return super().invoke(ctx)
+        except MissingPackageError as error:
+            raise Failure(str(error), WRONG_USAGE) from None
         except KeyboardInterrupt:
             if sys.stderr.isatty():
                 click.echo(err=True)  # after the ^C of the terminal

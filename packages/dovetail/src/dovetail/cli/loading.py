@@ -24,7 +24,7 @@ from dovetail.cli.applications import (
     is_asgi_app,
     is_inside,
 )
-from dovetail.errors import TransportError, UsageError
+from dovetail.errors import MissingPackageError, TransportError, UsageError
 from dovetail.server import Server
 
 if TYPE_CHECKING:
@@ -206,7 +206,8 @@ class _LoadErrors:
         error: BaseException | None,
         frames: TracebackType | None,
     ) -> None:
-        if error is None or isinstance(error, KeyboardInterrupt):
+        # The message of MissingPackageError says everything; a traceback would hide it.
+        if error is None or isinstance(error, KeyboardInterrupt | MissingPackageError):
             return
         while frames is not None and frames.tb_frame.f_code.co_filename != str(self._file):
             frames = frames.tb_next

@@ -16,7 +16,7 @@ from typing import Any
 from msgspec import Struct
 
 from dovetail.client.results import ReadResult
-from dovetail.errors import PeerError, UsageError
+from dovetail.errors import MissingPackageError, PeerError, UsageError
 from dovetail.spec.models import BlobContents
 
 __all__ = ["EXTENSION", "ListSkillsResult", "Skill", "SkillEntry", "SkillFile", "load_skill"]
@@ -116,11 +116,9 @@ def _take_bytes(result: ReadResult, uri: str) -> bytes:
 
 
 def _read_frontmatter(text: str, uri: str) -> Any:
-    try:
-        # YAML is needed for skills only.
+    # YAML is needed for skills only.
+    with MissingPackageError.when_importing("yaml", "Reading skills", "dovetail-mcp[skills]"):
         import yaml  # noqa: PLC0415
-    except ModuleNotFoundError:
-        raise UsageError("Skills need PyYAML: pip install 'dovetail-mcp[skills]'") from None
     lines = text.splitlines()
     if not lines or lines[0].rstrip() != _FENCE or _FENCE not in map(str.rstrip, lines[1:]):
         raise PeerError(f"{uri} has no frontmatter")

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from dovetail.client.channel import Channel, Connectable
 from dovetail.client.memory import MemoryChannel
 from dovetail.client.stdio import Command, StdioChannel
-from dovetail.errors import UsageError
+from dovetail.errors import MissingPackageError, UsageError
 
 if TYPE_CHECKING:
     from dovetail.client.http_auth import Auth
@@ -95,15 +95,9 @@ def _read_headers(headers: Any) -> Mapping[str, str]:
 def _open_url(url: str, headers: Mapping[str, str], auth: Auth | None) -> Channel:
     if auth is not None and any(name.lower() == "authorization" for name in headers):
         raise UsageError("Pass either auth= or an Authorization header, not both")
-    try:
-        # httptools is optional: only HTTP needs it.
+    # httptools is not on every platform, and only HTTP needs it.
+    with MissingPackageError.when_importing("httptools", "A URL target", "httptools"):
         from dovetail.client.http_channel import HttpChannel  # noqa: PLC0415
-    except ModuleNotFoundError as error:
-        if error.name != "httptools":
-            raise
-        raise UsageError(
-            "A URL target needs the package httptools: pip install httptools"
-        ) from None
     return HttpChannel(url, headers, auth=auth)
 
 

@@ -31,7 +31,7 @@ from dovetail.core.semantic_conventions import (
     describe_target,
     name_span,
 )
-from dovetail.errors import RpcError, UsageError
+from dovetail.errors import MissingPackageError, RpcError
 from dovetail.wire import codec
 
 __all__ = ["ObservedRequest", "Telemetry"]
@@ -79,12 +79,10 @@ class Telemetry:
         *,
         redaction: Redaction | None = None,
     ) -> None:
-        try:
+        with MissingPackageError.when_importing(
+            "opentelemetry", "Telemetry", "dovetail-mcp[traces]"
+        ):
             from opentelemetry import metrics, trace  # noqa: PLC0415 - optional
-        except ImportError:
-            raise UsageError(
-                "Telemetry needs OpenTelemetry: pip install opentelemetry-api"
-            ) from None
         self._clean = (redaction or Redaction()).clean_name
         self._trace = trace
         self._tracer = trace.get_tracer("dovetail", tracer_provider=tracer_provider)

@@ -29,7 +29,7 @@ from dovetail.core.semantic_conventions import (
     name_span,
 )
 from dovetail.core.trace_context import current_span_ids
-from dovetail.errors import UsageError
+from dovetail.errors import MissingPackageError
 
 __all__ = ["OpenTelemetryMetrics", "Traces"]
 
@@ -42,10 +42,8 @@ class Traces:
     """
 
     def __init__(self, provider: Any = None, *, redaction: Redaction | None = None) -> None:
-        try:
+        with MissingPackageError.when_importing("opentelemetry", "Traces", "dovetail-mcp[traces]"):
             from opentelemetry import context, propagate, trace  # noqa: PLC0415 - optional
-        except ImportError:
-            raise UsageError("Traces needs OpenTelemetry: pip install opentelemetry-api") from None
         self._clean = (redaction or Redaction()).clean_name
         self._trace = trace
         self._context = context
@@ -116,12 +114,10 @@ class OpenTelemetryMetrics:
     """
 
     def __init__(self, provider: Any = None) -> None:
-        try:
+        with MissingPackageError.when_importing(
+            "opentelemetry", "OpenTelemetryMetrics", "dovetail-mcp[traces]"
+        ):
             from opentelemetry import metrics  # noqa: PLC0415 - optional
-        except ImportError:
-            raise UsageError(
-                "OpenTelemetryMetrics needs OpenTelemetry: pip install opentelemetry-api"
-            ) from None
         meter = metrics.get_meter("dovetail", meter_provider=provider)
         self._calls, self._sessions = (
             meter.create_histogram(

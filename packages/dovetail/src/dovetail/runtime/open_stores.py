@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from dovetail.errors import UsageError
+from dovetail.errors import MissingPackageError, UsageError
 from dovetail.stores.shared_stores import SharedStores
 
 __all__ = ["open_shared_stores"]
@@ -22,10 +22,6 @@ def open_shared_stores(url: str, name: str) -> SharedStores:
             "Options.cluster is the URL of a Redis server, like redis://127.0.0.1:6379/0"
         )
     module, attribute = found
-    try:
+    with MissingPackageError.when_importing("hiredis", "A cluster", "dovetail-mcp[cluster]"):
         stores: SharedStores = getattr(import_module(module), attribute)(url, name)
-    except ModuleNotFoundError as error:
-        if error.name != "hiredis":
-            raise
-        raise UsageError("A cluster needs hiredis: pip install 'dovetail-mcp[cluster]'") from None
     return stores

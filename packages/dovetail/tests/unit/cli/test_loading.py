@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from dovetail.cli.loading import load, load_server
-from dovetail.errors import TransportError, UsageError
+from dovetail.errors import MissingPackageError, TransportError, UsageError
 
 HEAD = "from dovetail import Server\n"
 
@@ -205,3 +205,13 @@ def test_the_traceback_of_a_broken_file_shows_only_its_frames(
     assert told in str(caught.value)
     assert "importlib" not in str(caught.value)
     assert "loading.py" not in str(caught.value)
+
+
+def test_a_missing_extra_is_named_without_a_traceback(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "server.py"
+    file.write_text("from dovetail.observability import Traces\nTraces()\n")
+    monkeypatch.setitem(sys.modules, "opentelemetry", None)
+    with pytest.raises(MissingPackageError, match=r"pip install 'dovetail-mcp\[traces\]'$"):
+        load(str(file))

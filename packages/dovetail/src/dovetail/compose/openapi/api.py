@@ -18,7 +18,7 @@ from urllib.request import Request
 from dovetail.compose.openapi.document import DocumentNode
 from dovetail.compose.openapi.operations import Operation
 from dovetail.compose.openapi.request_parts import RequestParts
-from dovetail.errors import ToolError, UsageError
+from dovetail.errors import MissingPackageError, ToolError
 
 if TYPE_CHECKING:
     import httpx
@@ -192,9 +192,9 @@ def _server_url(server: DocumentNode | None) -> str:
 
 
 def import_httpx() -> Any:
-    """Return the module `httpx`; raises UsageError if it is not installed."""
-    try:
+    """Return the module `httpx`; raises MissingPackageError."""
+    with MissingPackageError.when_importing(
+        "httpx", "A server from OpenAPI", "dovetail-mcp[openapi]"
+    ):
         import httpx  # noqa: PLC0415 - only servers made from OpenAPI need it
-    except ImportError:
-        raise UsageError("OpenAPI needs httpx; install dovetail-mcp[openapi]") from None
     return httpx

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from dovetail.errors import UsageError
+from dovetail.errors import MissingPackageError, UsageError
 
 __all__ = ["read_yaml"]
 
@@ -19,12 +19,10 @@ _TIMESTAMP = "tag:yaml.org,2002:timestamp"
 
 def read_yaml(text: str) -> Any:
     """Return the value of a YAML document, with text for keys and dates; raises UsageError."""
-    try:
+    with MissingPackageError.when_importing(
+        "yaml", "An OpenAPI document in YAML", "dovetail-mcp[openapi]"
+    ):
         import yaml  # noqa: PLC0415 - only documents in YAML need it
-    except ImportError:
-        raise UsageError(
-            "reading YAML needs PyYAML; install dovetail-mcp[openapi] or pass JSON"
-        ) from None
     base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
     class Loader(base):  # type: ignore[misc]
