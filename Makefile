@@ -11,17 +11,7 @@ TEST_TOOLS := .venv/.test-tools
 TEST_STAMPS := $(TEST_TOOLS) .proxies/.stamp .openapi/.stamp .conformance/.stamp .console/.stamp .venv-minimcp/.stamp
 SERVERS := dovetail dovetail-serverkit dovetail-vault dovetail-browser dovetail-graph dovetail-design
 PYPROJECTS := $(wildcard packages/*/pyproject.toml)
-# library:Debian package, for skia and for Playwright's driver
-LIBRARIES := libEGL.so.1:libegl1 libGL.so.1:libgl1 libatomic.so.1:libatomic1
-# Debian packages, for the tests behind proxies and of clusters; unpacked only, because installing
-# starts services
-PROXIES := nginx haproxy liblua5.3-0 libopentracing1 libopentracing-c-wrapper0 libpcre2-8-0 \
-  redis-server redis-tools liblzf1 liblua5.1-0 lua-cjson lua-bitop libjemalloc2 libhiredis0.14 libatomic1
-# Installs the Debian packages whose program is missing: $(call install_missing,PROGRAM PROGRAM:PACKAGE ...)
-find_missing = missing=; for pair in $(1); do command -v $${pair%%:*} >/dev/null || missing="$$missing $${pair\#\#*:}"; done
-apt_install = test -z "$$missing" || { echo "Installing$$missing ..." && apt-get update -qq && \
-  apt-get install -q -y --no-install-recommends $$missing; }
-install_missing = $(find_missing); $(apt_install)
+NEED := tools/system_packages.sh
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_INPUT := 1
 # Tests start some thousand Python processes; without compiled files each takes twice the time.
@@ -30,7 +20,7 @@ export PYTHONDONTWRITEBYTECODE :=
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-print-directory
-.PHONY: help setup serve check format contracts test test-all test-lowest test-pythons cover durability fuzz gallery console-pictures docs site api changelog openapi conformance audit bench bench-setup soak cluster clean
+.PHONY: help setup serve check format contracts test test-all test-lowest test-pythons cover durability packages fuzz gallery console-pictures docs site api changelog openapi conformance audit bench bench-setup soak cluster clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' Makefile
@@ -38,7 +28,7 @@ help: ## list the targets
 setup: $(VENV) ## create .venv with everything that development needs
 
 $(SERVE): $(PYPROJECTS)
-	@test -x $(BIN)/pip || $(PYTHON) -m venv .venv || { apt-get install -y python3-venv && $(PYTHON) -m venv --clear .venv; }
+	@test -x $(BIN)/pip || $(PYTHON) -m venv .venv || { $(NEED) venv && $(PYTHON) -m venv --clear .venv; }
 	@$(BIN)/pip install --quiet --upgrade 'pip>=25.1'
 	@echo "Installing the servers and their libraries into .venv (about 650 MB) ..."
 	@for package in $(SERVERS); do \
@@ -51,34 +41,29 @@ $(VENV): pyproject.toml $(SERVE)
 	@touch $@
 
 # Programs that are not Python packages; only missing ones are installed.
-$(SYSTEM): Makefile $(SERVE)
-	@$(call find_missing,chromium); \
-	  for pair in $(LIBRARIES); do ldconfig -p | grep -q $${pair%%:*} || missing="$$missing $${pair##*:}"; done; \
-	  $(apt_install)
+$(SYSTEM): $(NEED) $(SERVE)
+	@$(NEED) servers
 	@touch $@
 
 # Programs that only deep tests use.
-$(TEST_TOOLS): Makefile $(SYSTEM)
-	@$(call install_missing,curl chromium-headless-shell)
+$(TEST_TOOLS): $(NEED) $(SYSTEM)
+	@$(NEED) tests
 	@touch $@
 
 .proxies/.stamp:
-	@mkdir -p .proxies
-	@command -v nginx >/dev/null && command -v haproxy >/dev/null && command -v redis-server >/dev/null || { \
-	  echo "Unpacking nginx, haproxy and redis into .proxies ..." && apt-get update -qq && cd .proxies && \
-	  apt-get download -qq $(PROXIES) && for each in *.deb; do dpkg -x $$each . || exit 1; done; }
+	@$(NEED) proxies
 	@touch $@
 
 # Documents of real APIs, for the tests of servers made from OpenAPI.
 .openapi/.stamp: tools/openapi_documents.py
-	@$(call install_missing,npm)
+	@$(NEED) npm
 	@echo "Fetching OpenAPI documents into .openapi ..."
 	@$(PYTHON) -m tools.openapi_documents .openapi
 	@touch $@
 
 # Checks the pages of the console for accessibility.
 .console/.stamp: Makefile
-	@$(call install_missing,npm)
+	@$(NEED) npm
 	@npm install --prefix .console --no-package-lock --ignore-scripts --no-audit --no-fund --loglevel=error axe-core@4
 	@touch $@
 
@@ -167,6 +152,9 @@ durability: $(VENV) $(SYSTEM) ## run the durability tests in full: 100 kills, 1,
 gallery: $(VENV) $(SYSTEM) ## draw docs/gallery.md with the design server
 	@$(BIN)/python -m tools.gallery
 
+packages: $(VENV) ## build each wheel and install it in an empty environment
+	@$(BIN)/python -m tools.check_packages
+
 fuzz: $(VENV) .proxies/.stamp ## run the property tests with many more examples, and more damaged lines
 	@FUZZ_LINES=200000 $(BIN)/pytest --quiet --timeout=0 packages/dovetail/tests/deep/fuzz
 	@CORPUS_STRIDE=1 $(BIN)/pytest --quiet --timeout=0 packages/dovetail/tests/deep/http_corpus
@@ -185,7 +173,7 @@ conformance: $(VENV) .conformance/.stamp .proxies/.stamp ## run the official con
 # Not `npm ci`: npm leaves optional packages of other platforms out of the lock file and then
 # reports them as missing. Install scripts are not needed, so they are not run.
 .conformance/.stamp: qa/conformance/package.json qa/conformance/package-lock.json
-	@$(call install_missing,npm)
+	@$(NEED) npm
 	@mkdir -p .conformance && cp $^ .conformance/
 	@cd .conformance && npm install --ignore-scripts --no-audit --no-fund --loglevel=error
 	@touch $@
@@ -194,7 +182,7 @@ audit: $(VENV) .venv-minimcp/.stamp .audits/.stamp ## check servers of other pro
 	@$(BIN)/python -m qa.audits.run
 
 .audits/.stamp: qa/audits/package.json qa/audits/requirements.txt
-	@$(call install_missing,npm)
+	@$(NEED) npm
 	@mkdir -p .audits/node && cp qa/audits/package.json .audits/node/
 	@cd .audits/node && npm install --ignore-scripts --no-package-lock --no-audit --no-fund --loglevel=error
 	@test -x .audits/python/bin/pip || $(PYTHON) -m venv .audits/python
@@ -223,7 +211,7 @@ bench: bench-setup ## run the benchmarks; one part: make bench ONLY=http
 	@$(BIN)/python qa/bench/run.py $(if $(ONLY),--only $(ONLY))
 
 bench-setup: $(VENV) .venv-minimcp/.stamp .proxies/.stamp ## install what the benchmarks need: minimcp, wrk, taskset, npm
-	@$(call install_missing,wrk taskset:util-linux npm)
+	@$(NEED) bench
 
 .venv-minimcp/.stamp: pyproject.toml
 	@test -x .venv-minimcp/bin/python || $(PYTHON) -m venv .venv-minimcp
@@ -232,11 +220,11 @@ bench-setup: $(VENV) .venv-minimcp/.stamp .proxies/.stamp ## install what the be
 	@touch $@
 
 soak: $(VENV) ## run the HTTP load test: connections, sessions, streams, killed clients; minutes
-	@$(call install_missing,wrk)
+	@$(NEED) soak
 	@$(BIN)/python -m qa.soak.run
 
 cluster: $(VENV) .proxies/.stamp ## measure what a cluster promises: four processes on Redis behind haproxy; minutes
-	@$(call install_missing,wrk)
+	@$(NEED) soak
 	@PYTHONPATH=packages/dovetail $(BIN)/python -m qa.cluster.run
 
 clean: ## remove build and test output; environments are kept
