@@ -85,7 +85,7 @@ class ToolRegistrar:
                 description=text,
                 annotations=hints,
                 output_schema=None if result is None else _or_failed(schema_of(result)),
-                listed=self.listing.shows(name),
+                hidden=not self.listing.shows(name),
             )(run)
 
         return register
@@ -99,7 +99,7 @@ def _list_parameters(name: str, function: _Handler, listing: ToolListing) -> ins
     for parameter in signature.parameters.values():
         type_ = types[parameter.name]
         is_own = parameter.name == "ctx" or listing.shows_parameter(name, parameter.name)
-        shown = type_ if is_own else Annotated[type_, Param(listed=False)]
+        shown = type_ if is_own else Annotated[type_, Param(hidden=True)]
         parameters.append(parameter.replace(annotation=shown))
     return signature.replace(parameters=parameters, return_annotation=types["return"])
 

@@ -93,7 +93,7 @@ def add_ai_tools(tools: Registrar, studio: Studio) -> None:
             '{"designId": "..."}, or only the id',
         ] = None,
         designId: Annotated[
-            Annotated[str, Meta(min_length=1, max_length=100)] | None, Param(listed=False)
+            Annotated[str, Meta(min_length=1, max_length=100)] | None, Param(hidden=True)
         ] = None,
         apiKey: ApiKey = None,
     ) -> ToolResult:

@@ -81,7 +81,7 @@ def tool(
             title=name.replace("_", " ").capitalize(),
             description=text,
             annotations=hints,
-            listed=tools.lists(name),
+            hidden=not tools.lists(name),
             **more,
         )(function)
 

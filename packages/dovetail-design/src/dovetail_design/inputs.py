@@ -32,12 +32,12 @@ __all__ = [
 ]
 
 # API key of the hosted service that this server replaces; accepted and ignored.
-ApiKey = Annotated[Annotated[str, Meta(max_length=500)] | None, Param(listed=False)]
+ApiKey = Annotated[Annotated[str, Meta(max_length=500)] | None, Param(hidden=True)]
 DesignId = str
 DesignName = Annotated[str, Meta(min_length=1, max_length=255)]
 Description = Annotated[str, Meta(max_length=2_000)]
 # Fail if the design is at another version, so that no concurrent change is lost.
-IfVersion = Annotated[Annotated[int, Meta(ge=1)] | None, Param(listed=False)]
+IfVersion = Annotated[Annotated[int, Meta(ge=1)] | None, Param(hidden=True)]
 ElementType = Literal[
     "rectangle",
     "circle",

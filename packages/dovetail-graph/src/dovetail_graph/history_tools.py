@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from dovetail import ToolError, ToolResult
 from dovetail_graph.answers import answer
-from dovetail_graph.inputs import MAX_CHARS, UNLISTED, bounded
+from dovetail_graph.inputs import HIDDEN, MAX_CHARS, bounded
 from dovetail_graph.memory import Memory, explain_missing
 from dovetail_graph.read_tools import RELATION_SCHEMA
 from dovetail_graph.records import EntityRecord, ObservationRecord, RelationKey, join_periods
@@ -47,7 +47,7 @@ def add_history_tools(tools: Toolbox, memory: Memory) -> None:
     def get_entity_history(
         entityName: str,
         cursor: str | None = None,
-        limit: Annotated[int, UNLISTED] = 20,
+        limit: Annotated[int, HIDDEN] = 20,
     ) -> ToolResult:
         limit = bounded(limit, 1, 500)
         skip = int(decode_cursor(cursor, int) or 0)

@@ -14,8 +14,8 @@ from msgspec import Meta
 from dovetail import Param
 
 __all__ = [
+    "HIDDEN",
     "MAX_CHARS",
-    "UNLISTED",
     "AsOf",
     "Confidence",
     "Field",
@@ -29,7 +29,7 @@ __all__ = [
     "bounded",
 ]
 
-UNLISTED = Param(listed=False)
+HIDDEN = Param(hidden=True)
 # Default limit of an answer, in characters.
 MAX_CHARS = 24_000
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from dovetail import ToolError, ToolResult
 from dovetail_graph.answers import answer
-from dovetail_graph.inputs import MAX_CHARS, UNLISTED, AsOf, Field, bounded
+from dovetail_graph.inputs import HIDDEN, MAX_CHARS, AsOf, Field, bounded
 from dovetail_graph.memory import Memory, require_entity, similar_names, view_at
 from dovetail_graph.records import EntityRecord, RelationKey
 from dovetail_graph.rendering import (
@@ -158,10 +158,10 @@ def add_read_tools(tools: Toolbox, memory: Memory) -> None:
         center: Annotated[str | None, "Only entities near this one."] = None,
         maxChars: int = MAX_CHARS,
         random_string: Annotated[str | None, "Ignored."] = None,
-        names_only: Annotated[bool, UNLISTED] = False,
-        fields: Annotated[list[Field] | None, UNLISTED] = None,
-        maxObservations: Annotated[int, UNLISTED] = 10,
-        depth: Annotated[int, UNLISTED] = 1,
+        names_only: Annotated[bool, HIDDEN] = False,
+        fields: Annotated[list[Field] | None, HIDDEN] = None,
+        maxObservations: Annotated[int, HIDDEN] = 10,
+        depth: Annotated[int, HIDDEN] = 1,
     ) -> ToolResult:
         detail = make_detail(fields, names_only, maxObservations, Detail().fields)
         which = PageRequest(limit, cursor, tuple(entity_types or ()), center, depth, maxChars)
@@ -180,8 +180,8 @@ def add_read_tools(tools: Toolbox, memory: Memory) -> None:
         depth: Annotated[int, "Neighbors up to 3 steps away."] = 0,
         asOf: AsOf = None,
         maxChars: int = MAX_CHARS,
-        fields: Annotated[list[Field] | None, UNLISTED] = None,
-        maxObservations: Annotated[int, UNLISTED] = 100,
+        fields: Annotated[list[Field] | None, HIDDEN] = None,
+        maxObservations: Annotated[int, HIDDEN] = 100,
     ) -> ToolResult:
         default = frozenset({"details", "relations", "times"})
         most = limit_of(maxChars)
@@ -228,8 +228,8 @@ def add_read_tools(tools: Toolbox, memory: Memory) -> None:
         direction: Literal["out", "in", "both"] = "both",
         relationTypes: list[str] | None = None,
         asOf: AsOf = None,
-        mode: Annotated[Literal["neighbors", "shortest_path"] | None, UNLISTED] = None,
-        limit: Annotated[int, UNLISTED] = 100,
+        mode: Annotated[Literal["neighbors", "shortest_path"] | None, HIDDEN] = None,
+        limit: Annotated[int, HIDDEN] = 100,
     ) -> ToolResult:
         if mode is not None and (mode == "shortest_path") != (target is not None):
             raise ToolError("`target` is required with mode shortest_path, and only with it")

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from dovetail import ToolError, ToolResult
 from dovetail_graph.answers import answer
-from dovetail_graph.inputs import MAX_CHARS, UNLISTED, AsOf, Confidence, bounded
+from dovetail_graph.inputs import HIDDEN, MAX_CHARS, AsOf, Confidence, bounded
 from dovetail_graph.memory import Memory, require_entity, view_at
 from dovetail_graph.ngrams import HashedNgrams
 from dovetail_graph.passages import passages_of
@@ -60,9 +60,9 @@ def add_search_tools(tools: Toolbox, memory: Memory) -> None:
         limit: int = 20,
         cursor: str | None = None,
         asOf: AsOf = None,
-        relationTypes: Annotated[list[str] | None, UNLISTED] = None,
-        maxObservations: Annotated[int, UNLISTED] = 5,
-        maxChars: Annotated[int, UNLISTED] = MAX_CHARS,
+        relationTypes: Annotated[list[str] | None, HIDDEN] = None,
+        maxObservations: Annotated[int, HIDDEN] = 5,
+        maxChars: Annotated[int, HIDDEN] = MAX_CHARS,
     ) -> ToolResult:
         query, limit = _check_query(query), bounded(limit, 1, 200)
         most_chars = limit_of(maxChars)
@@ -114,9 +114,9 @@ def add_search_tools(tools: Toolbox, memory: Memory) -> None:
         hybrid_search: bool = True,
         semantic_weight: Confidence = 0.3,
         asOf: AsOf = None,
-        fuse: Annotated[Literal["rrf", "weighted"], UNLISTED] = "rrf",
-        explain: Annotated[bool, UNLISTED] = False,
-        maxChars: Annotated[int, UNLISTED] = MAX_CHARS,
+        fuse: Annotated[Literal["rrf", "weighted"], HIDDEN] = "rrf",
+        explain: Annotated[bool, HIDDEN] = False,
+        maxChars: Annotated[int, HIDDEN] = MAX_CHARS,
     ) -> ToolResult:
         if memory.vectors is not None:
             # So that recent changes are found too.

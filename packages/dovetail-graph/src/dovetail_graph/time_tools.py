@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from dovetail import ToolError, ToolResult
 from dovetail_graph.answers import answer
-from dovetail_graph.inputs import MAX_CHARS, UNLISTED, Field, Time, bounded
+from dovetail_graph.inputs import HIDDEN, MAX_CHARS, Field, Time, bounded
 from dovetail_graph.memory import Memory
 from dovetail_graph.read_tools import (
     PageRequest,
@@ -30,7 +30,7 @@ from dovetail_serverkit.tool_descriptions import READS
 
 __all__ = ["add_time_tools"]
 
-_Hidden = Annotated[int, UNLISTED]
+_Hidden = Annotated[int, HIDDEN]
 
 
 def add_time_tools(tools: Toolbox, memory: Memory) -> None:
@@ -50,8 +50,8 @@ def add_time_tools(tools: Toolbox, memory: Memory) -> None:
         center: str | None = None,
         cursor: str | None = None,
         limit: _Hidden = 100,
-        names_only: Annotated[bool, UNLISTED] = False,
-        fields: Annotated[list[Field] | None, UNLISTED] = None,
+        names_only: Annotated[bool, HIDDEN] = False,
+        fields: Annotated[list[Field] | None, HIDDEN] = None,
         maxObservations: _Hidden = 10,
         depth: _Hidden = 1,
         maxChars: _Hidden = MAX_CHARS,
@@ -78,10 +78,10 @@ def add_time_tools(tools: Toolbox, memory: Memory) -> None:
         decay_factor: float = 0.5,
         entity_types: list[str] | None = None,
         cursor: str | None = None,
-        center: Annotated[str | None, UNLISTED] = None,
+        center: Annotated[str | None, HIDDEN] = None,
         limit: _Hidden = 100,
-        names_only: Annotated[bool, UNLISTED] = False,
-        fields: Annotated[list[Field] | None, UNLISTED] = None,
+        names_only: Annotated[bool, HIDDEN] = False,
+        fields: Annotated[list[Field] | None, HIDDEN] = None,
         maxObservations: _Hidden = 10,
         depth: _Hidden = 1,
         maxChars: _Hidden = MAX_CHARS,

@@ -55,7 +55,7 @@ class Toolbox:
                 annotations=hints,
                 input_schema=input_schema,
                 output_schema=_ANY_OBJECT if result is None else schema_of(result),
-                listed=self._is_listed(name),
+                hidden=not self._is_listed(name),
             )
 
         return register
@@ -79,7 +79,7 @@ def _accept_spellings(function: Callable[..., Any]) -> Callable[..., Any]:
         one.replace(
             name=other,
             default=None,
-            annotation=Annotated[one.annotation | None, Param(listed=False)],
+            annotation=Annotated[one.annotation | None, Param(hidden=True)],
         )
         for other, one in others.items()
     ]

@@ -10,7 +10,7 @@ from dovetail import Context, ToolError, ToolResult
 from dovetail_graph import mutations
 from dovetail_graph.answers import answer, batch_answer, reject_partial
 from dovetail_graph.inputs import (
-    UNLISTED,
+    HIDDEN,
     NewEntity,
     NewObservations,
     NewRelation,
@@ -77,7 +77,7 @@ def add_write_tools(tools: Toolbox, memory: Memory) -> None:
     def add_observations(
         observations: list[NewObservations],
         atomic: bool = False,
-        changedBy: Annotated[str | None, UNLISTED] = None,
+        changedBy: Annotated[str | None, HIDDEN] = None,
     ) -> ToolResult:
         return _batch(
             memory,
@@ -119,7 +119,7 @@ def _add_deletions(tools: Toolbox, memory: Memory) -> None:
         entityNames: list[str],
         purge: _Purge = False,
         validTo: Time | None = None,
-        atomic: Annotated[bool, UNLISTED] = False,
+        atomic: Annotated[bool, HIDDEN] = False,
     ) -> ToolResult:
         ended = parse_timestamp(validTo, "validTo")
         if purge and ended is not None:
@@ -142,7 +142,7 @@ def _add_deletions(tools: Toolbox, memory: Memory) -> None:
         ctx: Context,
         deletions: list[ObservationDeletion],
         purge: _Purge = False,
-        atomic: Annotated[bool, UNLISTED] = False,
+        atomic: Annotated[bool, HIDDEN] = False,
     ) -> ToolResult:
         def delete(writer: Writer, one: ObservationDeletion) -> Outcome:
             return mutations.delete_observations(writer, one, purge)
@@ -156,7 +156,7 @@ def _add_deletions(tools: Toolbox, memory: Memory) -> None:
         ctx: Context,
         relations: list[RelationName],
         purge: _Purge = False,
-        atomic: Annotated[bool, UNLISTED] = False,
+        atomic: Annotated[bool, HIDDEN] = False,
     ) -> ToolResult:
         def delete(writer: Writer, one: RelationName) -> Outcome:
             return mutations.delete_relation(writer, one, purge)

@@ -38,7 +38,7 @@ def add_compact_tools(tools: Registrar) -> None:
         contextLines: Annotated[int, Meta(ge=0, le=10)] = 0,
         limit: Annotated[int, Meta(ge=1, le=500)] = 100,
         offset: Offset = 0,
-        maxChars: Annotated[MaxChars, Param(listed=False)] = LIST_CHARS,
+        maxChars: Annotated[MaxChars, Param(hidden=True)] = LIST_CHARS,
         vault: str | None = None,
     ) -> Any:
         common = {"offset": offset, "maxChars": maxChars, "vault": vault}

@@ -32,8 +32,8 @@ def add_link_tools(tools: Registrar, vaults: Vaults) -> None:
         mocName: Annotated[str | None, "Only notes with this text in title or file name."] = None,
         directory: str | None = None,
         minLinks: Annotated[int, Meta(ge=0)] = 0,
-        offset: Annotated[Offset, Param(listed=False)] = 0,
-        maxChars: Annotated[MaxChars, Param(listed=False)] = DEFAULT_CHARS,
+        offset: Annotated[Offset, Param(hidden=True)] = 0,
+        maxChars: Annotated[MaxChars, Param(hidden=True)] = DEFAULT_CHARS,
         vault: str | None = None,
     ) -> ToolResult:
         """List maps of content: notes tagged `moc` that link to others. A good starting point."""
@@ -63,7 +63,7 @@ def add_link_tools(tools: Registrar, vaults: Vaults) -> None:
         ] = "links",
         limit: Annotated[int, Meta(ge=1, le=5000)] = 500,
         offset: Offset = 0,
-        maxChars: Annotated[MaxChars, Param(listed=False)] = DEFAULT_CHARS,
+        maxChars: Annotated[MaxChars, Param(hidden=True)] = DEFAULT_CHARS,
         vault: str | None = None,
     ) -> ToolResult:
         """List links from and to a note, broken links, or notes without links."""

@@ -87,7 +87,7 @@ def add_read_tools(tools: Registrar, vaults: Vaults) -> None:
         directory: str | None = None,
         limit: Annotated[int, Meta(ge=1, le=500)] = 50,
         offset: Offset = 0,
-        maxChars: Annotated[MaxChars, Param(listed=False)] = DEFAULT_CHARS,
+        maxChars: Annotated[MaxChars, Param(hidden=True)] = DEFAULT_CHARS,
         vault: str | None = None,
     ) -> ToolResult:
         """Return title, properties, tags, aliases and a preview of one note or many."""

@@ -37,7 +37,7 @@ NAMES = {
 }
 
 _VAULT = Annotated[str | None, "Name of the vault; default: the first one."]
-_ONLY_VAULT = Annotated[str | None, Param(listed=False)]
+_ONLY_VAULT = Annotated[str | None, Param(hidden=True)]
 
 
 class Registrar:
@@ -74,7 +74,7 @@ class Registrar:
             annotations=hints,
             input_schema=input_schema,
             output_schema=None if result is None else schema_of(result),
-            listed=name in self._listed,
+            hidden=name not in self._listed,
         )
 
     def call(self, tool: str, **arguments: Any) -> Any:

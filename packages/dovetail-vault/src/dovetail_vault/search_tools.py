@@ -38,7 +38,7 @@ __all__ = ["add_search_tools"]
 
 _Limit = Annotated[int, Meta(ge=1, le=1000)]
 _Folder = Annotated[str | None, "Only notes in this folder."]
-_Unlisted = Param(listed=False)
+_Unlisted = Param(hidden=True)
 _CONTEXT = 2
 # Characters of the parsed query, and of a suggested name, as JSON.
 _MAX_INTERPRETED = 100

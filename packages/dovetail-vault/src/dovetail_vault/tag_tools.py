@@ -30,7 +30,7 @@ def add_tag_tools(tools: Registrar, vaults: Vaults) -> None:
         prefix: str | None = None,
         limit: Annotated[int, Meta(ge=1, le=5000)] = 500,
         offset: Offset = 0,
-        maxChars: Annotated[MaxChars, Param(listed=False)] = DEFAULT_CHARS,
+        maxChars: Annotated[MaxChars, Param(hidden=True)] = DEFAULT_CHARS,
         vault: str | None = None,
     ) -> ToolResult:
         """List all tags with their number of notes."""

@@ -47,7 +47,7 @@ class Registry(Generic[T]):
         self.scopes: frozenset[str] = frozenset()
         self.writes = False
         self._needs: dict[str, Requirements] = {}
-        self._unlisted: set[str] = set()
+        self._hidden: set[str] = set()
         self._entries: dict[str, T] = {}
         self._positions: dict[str, int] = {}
         self._next_position = 1
@@ -61,12 +61,12 @@ class Registry(Generic[T]):
         entry: T,
         requirements: Requirements = NO_REQUIREMENTS,
         *,
-        listed: bool = True,
+        hidden: bool = False,
     ) -> None:
         """Add an entry; raises DuplicateError.
 
-        `requirements`: what a caller needs to see it. `listed`: whether pages and suggestions
-        contain it.
+        `requirements`: what a caller needs to see it. `hidden`: pages and suggestions leave it
+        out.
         """
         if name in self._entries:
             raise DuplicateError(
@@ -79,8 +79,8 @@ class Registry(Generic[T]):
         self._positions[name] = self._next_position
         self._next_position += 1
         self._needs[name] = requirements
-        if not listed:
-            self._unlisted.add(name)
+        if hidden:
+            self._hidden.add(name)
         self.scopes |= requirements.scopes
         self.writes |= requirements.writes
         self._changed()
@@ -91,7 +91,7 @@ class Registry(Generic[T]):
             raise UsageError(f"no {self.kind} {name!r} to remove{self.suggestion(name)}")
         entry = self._entries.pop(name)
         del self._positions[name], self._needs[name]
-        self._unlisted.discard(name)
+        self._hidden.discard(name)
         self.scopes = frozenset().union(
             *(requirements.scopes for requirements in self._needs.values())
         )
@@ -136,7 +136,7 @@ class Registry(Generic[T]):
         return [
             name
             for name, requirements in self._needs.items()
-            if name not in self._unlisted and (visibility is None or visibility.shows(requirements))
+            if name not in self._hidden and (visibility is None or visibility.shows(requirements))
         ]
 
     def _changed(self) -> None:

@@ -2,7 +2,7 @@
 
 A model pays for the list in every conversation. The listed schema accepts fewer arguments than the
 tool does: it leaves out null where omitting the argument means the same, and parameters that
-are marked with `Param(listed=False)`.
+are marked with `Param(hidden=True)`.
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ _NULL = {"type": "null"}
 
 
 class Param:
-    """How a parameter is listed; `Annotated[str, Param(listed=False)]` accepts it, unlisted."""
+    """How a parameter is listed: `Annotated[str | None, Param(hidden=True)]` is left out."""
 
-    def __init__(self, *, listed: bool = True) -> None:
-        self.listed = listed
+    def __init__(self, *, hidden: bool = False) -> None:
+        self.hidden = hidden
 
 
 def listed_schema(schema: Schema, hints: Mapping[str, Any], where: str) -> Schema:
-    """Return the schema for the list; raises UsageError if an unlisted parameter is required."""
+    """Return the schema for the list; raises UsageError if a hidden parameter is required."""
     schema = map_schemas(schema, _without_nulls)
     hidden = {
         name
         for name, hint in hints.items()
         for extra in getattr(hint, "__metadata__", ())
-        if isinstance(extra, Param) and not extra.listed
+        if isinstance(extra, Param) and extra.hidden
     }
     required = hidden.intersection(schema.get("required", ()))
     if required:
         raise UsageError(
-            f"{where}: {', '.join(sorted(required))} is required, so it must be listed; give it a "
-            "default"
+            f"{where}: {', '.join(sorted(required))} is required, so it cannot be hidden; give it "
+            "a default"
         )
     if not hidden:
         return schema

@@ -92,7 +92,7 @@ class ToolOptions(TypedDict, total=False):
     """The scopes that a caller needs; for other callers the entry does not exist."""
     tags: Iterable[str]
     """Tags that `Options.include_tags`, `Options.exclude_tags` and mounts select by."""
-    listed: bool
+    hidden: bool
     """False: lists do not show the tool, but it can be called."""
 
 
@@ -218,7 +218,7 @@ class Tools:
         before_task: Callable[..., Any] | None = None,
         scopes: Iterable[str] = (),
         tags: Iterable[str] = (),
-        listed: bool = True,
+        hidden: bool = False,
     ) -> Tool:
         """Register a function as a tool and notify clients that listen for changes.
 
@@ -289,12 +289,12 @@ class Tools:
         own_tags = read_tags(tags, spec.where)
         tool.requirements = Requirements(read_scopes(scopes, spec.where), not reads, own_tags)
         if self._options.shows_tags(own_tags):
-            self.add_registered(spec.name, tool, listed=listed)
+            self.add_registered(spec.name, tool, hidden=hidden)
         return listing
 
-    def add_registered(self, name: str, tool: RegisteredTool, *, listed: bool = True) -> None:
+    def add_registered(self, name: str, tool: RegisteredTool, *, hidden: bool = False) -> None:
         """Add a tool that was registered before, in another server or under another name."""
-        self.registry.add(name, tool, tool.requirements, listed=listed)
+        self.registry.add(name, tool, tool.requirements, hidden=hidden)
         if tool.may_be_task:
             self._on_task_tool()
 
@@ -321,7 +321,7 @@ class Tools:
         self.registry.remove(name)
 
     def list(self) -> list[Tool]:
-        """Return the listings of the tools, in order; tools with `listed=False` are left out."""
+        """Return the listings of the tools, in order; tools with `hidden=True` are left out."""
         return [tool.listing for tool in self.registry.listed()]
 
     def methods(self) -> dict[str, MethodHandler]:

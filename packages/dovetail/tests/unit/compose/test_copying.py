@@ -22,7 +22,7 @@ def make_shop(**options: Any) -> Server:
     async def add(a: int) -> int:
         return a
 
-    @server.tool(tags=["admin"], listed=False)
+    @server.tool(tags=["admin"], hidden=True)
     async def reset(ctx: Context) -> str:
         return "reset"
 

@@ -221,7 +221,7 @@ def test_of_a_long_name_the_head_is_compared() -> None:
 
 def test_unlisted_entries_are_found_by_name_only() -> None:
     registry: Registry[str] = Registry("tool", page_size=1, on_change=lambda: None)
-    registry.add("old_search", "a", listed=False)
+    registry.add("old_search", "a", hidden=True)
     registry.add("search", "b")
     assert registry.listed() == ["b"]
     page = registry.page(None)

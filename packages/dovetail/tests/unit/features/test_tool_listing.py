@@ -103,7 +103,7 @@ def test_an_unlisted_parameter_can_be_passed() -> None:
     server = Server("s")
 
     @server.tool
-    def find(a: int, key: Annotated[Place | None, Param(listed=False)] = None) -> str:
+    def find(a: int, key: Annotated[Place | None, Param(hidden=True)] = None) -> str:
         return str(key)
 
     [tool] = listed(server)
@@ -120,17 +120,17 @@ def test_an_unlisted_parameter_can_be_passed() -> None:
 
 
 def test_a_required_parameter_must_be_listed() -> None:
-    def find(key: Annotated[str, Param(listed=False)]) -> str:
+    def find(key: Annotated[str, Param(hidden=True)]) -> str:
         return key
 
-    with pytest.raises(UsageError, match="key is required, so it must be listed"):
+    with pytest.raises(UsageError, match="key is required, so it cannot be hidden"):
         Server("s").tools.add(find)
 
 
 def test_an_unlisted_tool_can_be_called() -> None:
     server = Server("s")
 
-    @server.tool(listed=False)
+    @server.tool(hidden=True)
     def find_old() -> str:
         return "found"
 

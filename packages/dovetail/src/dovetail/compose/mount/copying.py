@@ -55,8 +55,8 @@ def copy_entries(source: _Copied, target: _Copied, prefix: Prefix) -> None:
         renamed = copy.copy(tool)
         name = prefix.add(tool.listing.name)
         renamed.listing = msgspec.structs.replace(tool.listing, name=name)
-        listed = tool in source.tools.registry.listed()
-        target.tools.add_registered(name, renamed, listed=listed)
+        hidden = tool not in source.tools.registry.listed()
+        target.tools.add_registered(name, renamed, hidden=hidden)
     for prompt in shown(source.prompts.registry):
         copied = copy.copy(prompt)
         name = prefix.add(prompt.listing.name)

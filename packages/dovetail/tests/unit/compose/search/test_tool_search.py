@@ -59,7 +59,7 @@ def make_server(**how: Any) -> Server:
         """Send an email."""
         return f"sent to {to}"
 
-    @server.tool(listed=False)
+    @server.tool(hidden=True)
     async def old_ping() -> str:
         """Answer at once, as before."""
         return "old pong"
@@ -503,7 +503,7 @@ def test_middleware_that_changes_the_list_changes_what_is_found() -> None:
 def test_an_error_of_the_tool_itself_is_not_an_unknown_tool() -> None:
     server = make_server()
 
-    @server.tool(listed=False)
+    @server.tool(hidden=True)
     async def picky() -> str:
         raise InvalidParamsError("not today")
 
