@@ -91,7 +91,7 @@ def read_questions(path: Path) -> dict[str, str]:
 
 
 def main() -> int:
-    """Print the result; the exit code is 1 if fewer than 95 % are found."""
+    """Print the result; the exit code is 1 if fewer than 85 % are found."""
     corpus = load_corpus()
     outcome = asyncio.run(measure(corpus, read_questions(_QUESTIONS)))
     asked, missed = len(outcome.places), len(outcome.misses)
@@ -105,7 +105,7 @@ def main() -> int:
     )
     for name in outcome.misses:
         print(f"  {outcome.places[name] or '> 20'}  {name}: {outcome.questions[name]}")
-    return 0 if missed <= asked * 0.05 else 1
+    return 0 if missed <= asked * 0.15 else 1
 
 
 if __name__ == "__main__":

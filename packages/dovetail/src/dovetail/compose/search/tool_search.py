@@ -1,49 +1,105 @@
-"""`ToolSearch`: the setting of a server that makes clients search for its tools."""
+"""`ToolSearch`: the setting of a server that makes clients search for its tools.
+
+A call of `call_tool` becomes a call of the tool that it names before anything else looks at it.
+Guards, rate limits, the audit log, validation and tasks all see the named tool, as if the client
+had called it directly.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from collections.abc import Coroutine, Iterable, Iterator, MutableMapping
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import msgspec
+from msgspec import UNSET, Raw, Struct, UnsetType
 
-from dovetail.compose.search.catalog import Catalog, Entry, description_of, first_sentence
-from dovetail.compose.search.forwarding import CALL_TOOL, ForwardingDispatcher, forward
-from dovetail.compose.search.full_list import FullList, cache_hint, read_full_list
+from dovetail.compose.search.ranking import (
+    Entry,
+    Ranking,
+    description_of,
+    first_sentence,
+)
 from dovetail.core.call import Call
 from dovetail.core.call_facts import call_of
-from dovetail.core.dispatch import MethodHandler, Outcome
-from dovetail.core.era import Encoded
+from dovetail.core.dispatch import Chains, Dispatcher, MethodHandler, Outcome
+from dovetail.core.era import CacheHint, Encoded
 from dovetail.core.permission import NO_REQUIREMENTS
 from dovetail.core.registry import suggest
-from dovetail.errors import InvalidParamsError, ToolError, UsageError
+from dovetail.errors import InternalError, InvalidParamsError, ToolError, UsageError
 from dovetail.features.context import Context
-from dovetail.spec.models import ListParams
+from dovetail.spec.models import CallToolParams, ListParams
 from dovetail.wire import codec
 
 if TYPE_CHECKING:
     from dovetail.server import Server
 
-__all__ = ["ToolSearch"]
+__all__ = ["FullList", "ToolSearch", "cache_hint", "read_full_list"]
 
-_SEARCH_TOOLS = "search_tools"
-_OWN = frozenset((_SEARCH_TOOLS, CALL_TOOL))
+_SEARCH_TOOLS, _CALL_TOOL = "search_tools", "call_tool"
+_OWN = frozenset((_SEARCH_TOOLS, _CALL_TOOL))
 # What a match shows of a tool, besides description and schema.
 _SHOWN = ("name", "annotations")
 _LONGEST_DESCRIPTION = 300
 # Bytes of all input schemas in one result; the schema of the best match is sent in any case.
 _MOST_SCHEMA_BYTES = 16_000
-_MOST_SHORT_LISTS = 64
+# Callers with different permissions, and clients of different revisions, have different lists.
+_MOST_SHORT_LISTS, _MOST_INDEXES = 64, 8
+# A mounted proxy may reach a server whose list has no end.
+_MAX_PAGES = 1000
 
 _SEARCH_TEXT = (
     "Find tools of this server; the list shows only some of them. Describe in a few words what "
     "you want to do, or give the name of a tool. Returns names, descriptions and input schemas. "
-    f"Call what you find with {CALL_TOOL}."
+    f"Call what you find with {_CALL_TOOL}."
 )
 _CALL_TEXT = (
     f"Call any tool of this server by its name. {_SEARCH_TOOLS} returns the schema of the "
     "arguments."
 )
+
+
+class FullList(NamedTuple):
+    """All pages of a list as they are encoded; equal lists are equal keys of a cache."""
+
+    pages: tuple[bytes, ...]
+
+    def decode(self) -> list[dict[str, Any]]:
+        """Return the bodies of the pages."""
+        return [codec.decode_as(dict[str, Any], Raw(page)) for page in self.pages]
+
+    def entries(self) -> list[Entry]:
+        """Return the tools of all pages."""
+        return [entry for body in self.decode() for entry in body["tools"]]
+
+
+class _Catalog:
+    """Finds tools in lists; each caller searches its own list only."""
+
+    def __init__(self) -> None:
+        self._indexes: dict[FullList, tuple[list[Entry], Ranking]] = {}
+        self._building = threading.Lock()
+
+    async def find(self, query: str, limit: int, listed: FullList) -> list[Entry]:
+        """Return the tools of a list that match best, first the one with exactly this name."""
+        if (index := self._indexes.get(listed)) is None:
+            # In a thread, because an index of a thousand tools takes 0.1 seconds.
+            index = await asyncio.to_thread(self._build, listed)
+        entries, ranking = index
+        exact = [n for n, entry in enumerate(entries) if entry["name"] == query.strip()]
+        numbers = dict.fromkeys([*exact, *ranking.find(query)])
+        return [entries[number] for number in [*numbers][:limit]]
+
+    def _build(self, listed: FullList) -> tuple[list[Entry], Ranking]:
+        # Clients that search at the same time after a change wait for one index.
+        with self._building:
+            if listed not in self._indexes:
+                entries = [entry for entry in listed.entries() if entry["name"] not in _OWN]
+                if len(self._indexes) >= _MOST_INDEXES:
+                    del self._indexes[next(iter(self._indexes))]
+                self._indexes[listed] = entries, Ranking(entries)
+            return self._indexes[listed]
 
 
 class ToolSearch:
@@ -59,7 +115,7 @@ class ToolSearch:
             raise UsageError(f"ToolSearch: pinned is a list of tool names, got {pinned!r}")
         self.pinned = frozenset(pinned)
         self.about = about
-        self._catalog = Catalog(excluded=_OWN)
+        self._catalog = _Catalog()
         self._is_installed = False
         # The handler of the whole list.
         self._list: MethodHandler | None = None
@@ -83,13 +139,13 @@ class ToolSearch:
             description=text,
             annotations={"readOnlyHint": True},
         )
-        tools.add(self._call_tool, name=CALL_TOOL, description=_CALL_TEXT)
+        tools.add(self._call_tool, name=_CALL_TOOL, description=_CALL_TEXT)
         # It changes something if the named tool does, which is checked. Under a read-only guard,
         # tools that are not annotated as read-only are hidden; this one must not be.
-        entry = tools.registry.remove(CALL_TOOL)
+        entry = tools.registry.remove(_CALL_TOOL)
         entry.requirements = NO_REQUIREMENTS
-        tools.registry.add(CALL_TOOL, entry)
-        dispatcher = ForwardingDispatcher(server.engine.dispatcher)
+        tools.registry.add(_CALL_TOOL, entry)
+        dispatcher = _ForwardingDispatcher(server.engine.dispatcher)
         server.engine = server.engine._replace(dispatcher=dispatcher)
 
     def wrap(self, handlers: MutableMapping[str, MethodHandler]) -> None:
@@ -101,7 +157,7 @@ class ToolSearch:
             return await self._short_list(call, whole)
 
         def run_call(call: Call) -> Outcome | Coroutine[Any, Any, Outcome]:
-            is_direct = call.sent is None and call.params.name != CALL_TOOL  # type: ignore[attr-defined]
+            is_direct = call.sent is None and call.params.name != _CALL_TOOL  # type: ignore[attr-defined]
             return plain.run(call) if is_direct else self._run_forwarded(call, plain)
 
         handlers["tools/list"] = whole._replace(run=run_list, needs_task=True)
@@ -127,7 +183,7 @@ class ToolSearch:
         if any("execution" in entry for entry in entries):
             # tasks.tool.forbidden-32601: clients decide by the list
             for entry in shown:
-                if entry["name"] == CALL_TOOL:
+                if entry["name"] == _CALL_TOOL:
                     entry["execution"] = {"taskSupport": "optional"}
         result: dict[str, Any] = {"tools": shown}
         meta = {key: value for body in bodies for key, value in body.get("_meta", {}).items()}
@@ -137,7 +193,7 @@ class ToolSearch:
 
     async def _run_forwarded(self, call: Call, plain: MethodHandler) -> Outcome:
         # A server that this one is mounted in does not forward.
-        forward(call)
+        _forward(call)
         name: str = call.params.name  # type: ignore[attr-defined]
         try:
             outcome = plain.run(call)
@@ -155,8 +211,7 @@ class ToolSearch:
 
     async def _entries(self, call: Call) -> list[Entry]:
         assert self._list is not None
-        listed = await read_full_list(call, self._list)
-        return [entry for body in listed.decode() for entry in body["tools"]]
+        return (await read_full_list(call, self._list)).entries()
 
     # -- the two tools ------------------------------------------------------------------------
 
@@ -176,7 +231,7 @@ class ToolSearch:
 
     async def _call_tool(self, name: str, arguments: dict[str, Any] | None = None) -> None:
         """Reject a call that could not be forwarded to the tool it names."""
-        raise ToolError(f"{CALL_TOOL} cannot call itself; give the name of another tool")
+        raise ToolError(f"{_CALL_TOOL} cannot call itself; give the name of another tool")
 
 
 def _describe(tools: list[Entry]) -> Iterator[dict[str, Any]]:
@@ -198,3 +253,102 @@ def _describe(tools: list[Entry]) -> Iterator[dict[str, Any]]:
 def _cut(text: str) -> str:
     text = " ".join(text.split())
     return text if len(text) <= _LONGEST_DESCRIPTION else text[: _LONGEST_DESCRIPTION - 1] + "…"
+
+
+class _ForwardingDispatcher(Dispatcher):
+    """A dispatcher that forwards calls of `call_tool`."""
+
+    def __init__(self, inner: Dispatcher) -> None:
+        self._inner = inner
+
+    def guarded(
+        self, chains: Chains, transport: str, max_result_bytes: int | None = None
+    ) -> _ForwardingDispatcher:
+        """The same with the middleware of a guard, which then sees the named tool."""
+        return _ForwardingDispatcher(self._inner.guarded(chains, transport, max_result_bytes))
+
+    def needs_task(self, call: Call) -> bool:
+        """Whether `answer` must be called in a separate task."""
+        return self._inner.needs_task(call)
+
+    def answer(self, call: Call) -> bytes | Coroutine[Any, Any, bytes]:
+        """The encoded response, or a coroutine that returns it."""
+        _forward(call)
+        return self._inner.answer(call)
+
+    def delegate(
+        self, call: Call, handler: MethodHandler
+    ) -> Outcome | Coroutine[Any, Any, Outcome]:
+        """The outcome of a handler, for a call that another server answers."""
+        return self._inner.delegate(call, handler)
+
+    def end_session(self, revision: str, duration: float) -> None:
+        """Tell the middleware of the guard."""
+        self._inner.end_session(revision, duration)
+
+
+class _Named(Struct, forbid_unknown_fields=True):
+    """The arguments of `call_tool`."""
+
+    name: str
+    arguments: Raw | UnsetType = UNSET
+
+
+def _forward(call: Call) -> None:
+    """Make a call of `call_tool` one of the tool it names; wrong arguments stay as they are."""
+    params = call.params
+    if not isinstance(params, CallToolParams) or params.name != _CALL_TOOL:
+        return
+    try:
+        named = codec.decode_as(_Named, b"{}" if params.arguments is UNSET else params.arguments)
+    except msgspec.ValidationError:
+        return
+    if named.name == _CALL_TOOL:
+        return
+    if call.received is params:
+        call.sent = params
+    arguments = _as_object(named.arguments)
+    call.params = msgspec.structs.replace(params, name=named.name, arguments=arguments)
+
+
+def _as_object(arguments: Raw | UnsetType) -> Raw | UnsetType:
+    """Return the arguments; models often send an object without a schema as a JSON string."""
+    if isinstance(arguments, Raw) and bytes(arguments)[:1] == b'"':
+        return Raw(codec.decode_as(str, arguments).encode())
+    return arguments
+
+
+async def read_full_list(call: Call, handler: MethodHandler) -> FullList:
+    """Return all pages of the list of tools for the caller of `call`."""
+    pages: list[bytes] = []
+    cursor: str | None = None
+    while True:
+        outcome = handler.run(_listing_call(call, cursor))
+        if isinstance(outcome, Coroutine):
+            outcome = await outcome
+        body = outcome.body if isinstance(outcome, Encoded) else bytes(outcome)  # type: ignore[arg-type]
+        pages.append(body)
+        # Most lists have one page, which need not be decoded.
+        if b'"nextCursor"' not in body:
+            return FullList(tuple(pages))
+        cursor = codec.decode_as(dict[str, Any], Raw(body)).get("nextCursor")
+        if cursor is None:
+            return FullList(tuple(pages))
+        if len(pages) >= _MAX_PAGES:
+            raise InternalError(f"The list of tools has more than {_MAX_PAGES} pages")
+
+
+def _listing_call(call: Call, cursor: str | None) -> Call:
+    """Return a tools/list call of the same caller."""
+    params = ListParams(cursor=cursor, meta=call.params.meta)
+    listing = Call(call.id, "tools/list", params, call.era, call.peer)
+    listing.services, listing.link = call.services, call.link
+    listing.origin, listing.principal = call.origin, call.principal
+    return listing
+
+
+def cache_hint(bodies: list[dict[str, Any]]) -> CacheHint:
+    """Return the strictest hint of some pages."""
+    is_public = all(body.get("cacheScope") == "public" for body in bodies)
+    ttl_ms = min(body.get("ttlMs", 0) for body in bodies)
+    return CacheHint(ttl_ms, "public" if is_public else "private")

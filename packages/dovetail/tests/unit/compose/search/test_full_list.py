@@ -7,7 +7,7 @@ import json
 import pytest
 
 from dovetail import Options, Server, ToolSearch
-from dovetail.compose.search.full_list import FullList, cache_hint, read_full_list
+from dovetail.compose.search.tool_search import FullList, cache_hint, read_full_list
 from dovetail.core.call import Call
 from dovetail.core.dispatch import MethodHandler
 from dovetail.core.era import Encoded

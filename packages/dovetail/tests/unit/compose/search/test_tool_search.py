@@ -450,6 +450,34 @@ def test_searches_at_the_same_time_build_one_index() -> None:
     run(scenario())
 
 
+def test_a_guard_learns_that_a_session_has_ended() -> None:
+    class Sessions(Middleware):
+        ended = 0
+
+        def session_ended(self, revision: str, transport: str, duration: float) -> None:
+            self.ended += 1
+
+    async def scenario() -> None:
+        server = make_server()
+        await server.start()
+        line = server.connect(lambda _: None, guard=Guard(middleware=[sessions]))
+        info = {"name": "c", "version": "1"}
+        params = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": info}
+        line.receive(request("initialize", params))
+        await line.close()
+
+    sessions = Sessions()
+    run(scenario())
+    assert sessions.ended == 1
+
+
+def test_the_exact_name_comes_first() -> None:
+    server = Server("s", tool_search=ToolSearch())
+    for name in ("mail", "mail_mail_mail", "send-mail"):
+        server.tools.add(lambda: "", name=name, blocking=False)
+    assert found(server, " send-mail ")[0]["name"] == "send-mail"
+
+
 # -- other servers ----------------------------------------------------------------------------
 
 
