@@ -114,11 +114,12 @@ def app() -> None:
 @with_options(CONSOLE_OPTIONS)
 @with_options(CLUSTER_OPTIONS)
 @click.option(
-    "--reload", is_flag=True, help="Restart when a Python file in the folder of FILE changes."
+    "--reload",
+    is_flag=True,
+    help="Restart over HTTP, or end over stdio, when a Python file in the folder of FILE changes.",
 )
 @with_options(GUARD_OPTIONS)
 @with_options((WORKER_OPTION,))
-@click.option("--report", type=int, hidden=True)
 @click.pass_context
 def run(context: click.Context, /, file: str, address: str | None, **given: Any) -> None:
     """Serve the Server in FILE over stdio, or over HTTP with --http."""
@@ -126,17 +127,12 @@ def run(context: click.Context, /, file: str, address: str | None, **given: Any)
         guard = take_guard(given)
     except UsageError as error:
         raise Failure(str(error), WRONG_USAGE) from None
-    report = given.pop("report")
     if address is None:
         reload = given.pop("reload")
         chosen = find_given(context, given)
         if chosen:
             raise Failure(f"{', '.join(chosen)}: requires --http", WRONG_USAGE)
-        if not reload:
-            raise SystemExit(run_file(file, guard, report))
-        from dovetail.cli.reload_stdio import reload_stdio  # noqa: PLC0415 - only with --reload
-
-        raise SystemExit(reload_stdio(file, guard))
+        raise SystemExit(run_file(file, guard, reload=reload))
     from dovetail.cli.run_http import HttpSettings, parse_address, run_http  # noqa: PLC0415 - uvicorn
 
     try:

@@ -5,20 +5,21 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import select
+import signal
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Coroutine
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from dovetail.cli.exit_deadline import ExitDeadline
 from dovetail.cli.gc_tuning import tune_gc
 from dovetail.cli.guard_options import GuardOptions
 from dovetail.cli.guards import choose_guard
-from dovetail.cli.loading import load
+from dovetail.cli.loading import load, split_spec
 from dovetail.cli.log_format import write_line
 from dovetail.errors import TransportError, UsageError
 from dovetail.server import Server
 from dovetail.transports.stdio import serve_stdio
-from dovetail.wire import codec
 
 if TYPE_CHECKING:
     from dovetail.auth import Guard
@@ -26,13 +27,13 @@ if TYPE_CHECKING:
 __all__ = ["run_file", "run_server"]
 
 
-def run_file(text: str, guard: GuardOptions | None = None, report: int | None = None) -> int:
-    """Serve until stdin is closed.
+def run_file(text: str, guard: GuardOptions | None = None, *, reload: bool = False) -> int:
+    """Serve until stdin is closed; with `reload`, until a Python file in the folder changes.
 
-    If `report` is a file descriptor, the grace period is written to it when the file is loaded, and
-    the server starts with the first message, when the process that it replaces has ended.
     Returns the exit code: 2 for a file without a server, 4 for a file that fails to load.
     """
+    # Before the file is loaded: later changes end the server.
+    changed = _watch_files(text) if reload else None
     with asyncio.Runner() as runner:
         try:
             loaded = load(text, runner.run)
@@ -44,15 +45,17 @@ def run_file(text: str, guard: GuardOptions | None = None, report: int | None = 
             return _report(error, 4)
         for warning in warnings:
             write_line(f"Warning: {warning}", logging.WARNING)
-        if report is not None:
-            _report_and_wait(server, report)
-        return run_server(server, auth, runner=runner)
+        return run_server(server, auth, runner=runner, changed=changed)
 
 
 def run_server(
-    server: Server, guard: Guard | None = None, *, runner: asyncio.Runner | None = None
+    server: Server,
+    guard: Guard | None = None,
+    *,
+    runner: asyncio.Runner | None = None,
+    changed: Callable[[], Coroutine[Any, Any, str]] | None = None,
 ) -> int:
-    """Serve over stdio until stdin is closed."""
+    """Serve over stdio until stdin is closed, or until `changed` returns the name of a file."""
     if sys.stdin is not None and sys.stdin.isatty():
         # In a terminal it would look like a hang without a message.
         write_line(f"{server.name}: serving on stdio, waiting for a client; press Ctrl-C to stop")
@@ -62,7 +65,7 @@ def run_server(
             contextlib.closing(ExitDeadline(server.options.grace)) as deadline,
             runner or asyncio.Runner() as runner,
         ):
-            runner.run(serve_stdio(server, guard=guard, on_stop=deadline.start))
+            runner.run(_serve(server, guard, deadline.start, changed))
     except UsageError as error:
         return _report(error, 2)
     except KeyboardInterrupt:
@@ -70,12 +73,35 @@ def run_server(
     return 0
 
 
-def _report_and_wait(server: Server, report: int) -> None:
-    from dovetail.cli.supervisor import WorkerReport  # noqa: PLC0415 - only with --reload
+async def _serve(
+    server: Server,
+    guard: Guard | None,
+    on_stop: Callable[[], None],
+    changed: Callable[[], Coroutine[Any, Any, str]] | None,
+) -> None:
+    async def end(changed: Coroutine[Any, Any, str]) -> None:
+        write_line(f"{await changed} changed; ending, for the client to start the server again")
+        signal.raise_signal(signal.SIGTERM)
 
-    with open(report, "wb") as pipe:
-        pipe.write(codec.encode(WorkerReport([], server.options.grace)))
-    select.select([0], [], [])
+    # The task begins when `serve_stdio` waits, so after it has set its handlers of signals.
+    ending = None if changed is None else asyncio.create_task(end(changed()))
+    await serve_stdio(server, guard=guard, on_stop=on_stop)
+    if ending is not None:
+        ending.cancel()
+
+
+def _watch_files(text: str) -> Callable[[], Coroutine[Any, Any, str]] | None:
+    """Return what waits for a change of the Python files beside FILE[:NAME]."""
+    from dovetail.cli.file_watcher import (  # noqa: PLC0415 - only with --reload
+        take_snapshot,
+        wait_for_change,
+    )
+
+    parts = split_spec(text)
+    if parts is None:
+        return None
+    folder = parts[0].resolve().parent
+    return partial(wait_for_change, folder, take_snapshot(folder))
 
 
 def _report(error: Exception, code: int) -> int:
