@@ -100,7 +100,7 @@ def _run_graph(effort: Effort) -> Outcome:
 
 
 def _run_tasks(effort: Effort) -> Outcome:
-    # Most of it is waiting until tasks sleep; the memory is the same in every round.
+    # The memory is the same in every round.
     rounds, parked = (2, 10_000) if effort.rounds > 2 else (1, 2_000)
     results = measure_tasks(rounds, 5_000, parked)
     targets = judge_tasks(results)

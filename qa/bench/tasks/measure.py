@@ -1,4 +1,4 @@
-"""Runs the yard: tasks in memory and in a file, asleep and awake."""
+"""Runs the yard: tasks in memory and in a file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from qa.bench.environments import python_of
 __all__ = ["TaskResults", "Turn", "measure_tasks"]
 
 _SCRIPT = Path(__file__).with_name("yard.py")
-_AWAKE, _ASLEEP = 1e6, 0.001
 
 
 class Turn(NamedTuple):
@@ -28,28 +27,26 @@ class Turn(NamedTuple):
 
 
 class TaskResults(NamedTuple):
-    """The stores, and tasks that are not put to sleep."""
+    """The costs in both stores."""
 
     tasks: int
     parked: int
     memory: Turn
     file: Turn
-    awake: Turn
 
 
 def measure_tasks(rounds: int, tasks: int, parked: int) -> TaskResults:
     """The best of several rounds for the time, each in a process of its own."""
     with tempfile.TemporaryDirectory() as folder:
         files = iter(str(Path(folder) / f"{number}.sqlite3") for number in range(rounds))
-        memory = _best([_run("memory", tasks, parked, _ASLEEP) for _ in range(rounds)])
-        file = _best([_run(next(files), tasks, parked, _ASLEEP) for _ in range(rounds)])
-    awake = _best([_run("memory", tasks, parked, _AWAKE) for _ in range(rounds)])
-    return TaskResults(tasks, parked, memory, file, awake)
+        memory = _best([_run("memory", tasks, parked) for _ in range(rounds)])
+        file = _best([_run(next(files), tasks, parked) for _ in range(rounds)])
+    return TaskResults(tasks, parked, memory, file)
 
 
-def _run(store: str, tasks: int, parked: int, nap: float) -> Turn:
+def _run(store: str, tasks: int, parked: int) -> Turn:
     words = [str(python_of("bench-dovetail")), str(_SCRIPT), store, str(tasks), str(parked)]
-    done = subprocess.run([*words, str(nap)], capture_output=True, check=True, text=True)
+    done = subprocess.run(words, capture_output=True, check=True, text=True)
     return Turn(**json.loads(done.stdout))
 
 

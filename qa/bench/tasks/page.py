@@ -25,9 +25,8 @@ def render_tasks(results: TaskResults, told: str, targets: Sequence[Target]) -> 
             "|---|---|---|---|---|",
             _row("in memory", results.memory),
             _row("in an SQLite file", results.file),
-            _row("in memory, not suspended", results.awake),
             "",
-            f"At most 4,096 bytes for a waiting task: {reached} of {promised} targets met.",
+            f"At most 8,192 bytes for a waiting task: {reached} of {promised} targets met.",
         ]
     )
 

@@ -1,6 +1,6 @@
 """A server with tasks in a process of its own; prints what they cost, as JSON.
 
-    python yard.py STORE TASKS PARKED NAP
+    python yard.py STORE TASKS PARKED
 
 Nothing carries the messages: it is the tasks that are measured. Memory is what the process has
 from the system (RSS), before and after, with tasks that come in batches as users make them.
@@ -36,9 +36,8 @@ class Approval:
     approved: bool
 
 
-def make_server(store: str, nap: float) -> Server:
-    options = Options(task_store=store, tasks_per_owner=10**6, task_nap=nap)
-    server = Server("yard", options=options)
+def make_server(store: str) -> Server:
+    server = Server("yard", options=Options(task_store=store, tasks_per_owner=10**6))
 
     @server.tool(task="required")
     async def nothing() -> str:
@@ -98,30 +97,27 @@ async def measure_turns(caller: Caller, tasks: int) -> dict[str, float]:
     }
 
 
-async def measure_parked(caller: Caller, parked: int, nap: float) -> float:
+async def measure_parked(caller: Caller, parked: int) -> float:
     """Bytes of a task that waits for its client."""
-    await park(caller, PARKED_AT_ONCE, nap)
+    await park(caller, PARKED_AT_ONCE)
     before = memory()
     for _ in range(parked // PARKED_AT_ONCE):
-        await park(caller, PARKED_AT_ONCE, nap)
+        await park(caller, PARKED_AT_ONCE)
     return (memory() - before) / parked
 
 
-async def park(caller: Caller, count: int, nap: float) -> None:
+async def park(caller: Caller, count: int) -> None:
     ids = [await caller.make("ask") for _ in range(count)]
     for id in ids:
         await caller.until(id, "input_required")
-    if nap < 1:
-        # Until they sleep, which a look around every two seconds sees to.
-        await asyncio.sleep(2.5)
 
 
-async def main(store: str, tasks: int, parked: int, nap: float) -> dict[str, float]:
-    server = make_server(store, nap)
+async def main(store: str, tasks: int, parked: int) -> dict[str, float]:
+    server = make_server(store)
     await server.start()
     caller = Caller(server)
     figures = await measure_turns(caller, tasks)
-    figures["parked_bytes"] = await measure_parked(caller, parked, nap)
+    figures["parked_bytes"] = await measure_parked(caller, parked)
     if store != "memory":
         figures["row_bytes"] = Path(store).stat().st_size / (tasks + parked)
     await server.close()
@@ -129,5 +125,4 @@ async def main(store: str, tasks: int, parked: int, nap: float) -> dict[str, flo
 
 
 if __name__ == "__main__":
-    store, tasks, parked, nap = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), float(sys.argv[4])
-    print(json.dumps(asyncio.run(main(store, tasks, parked, nap))))
+    print(json.dumps(asyncio.run(main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3])))))

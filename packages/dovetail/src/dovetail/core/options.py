@@ -31,7 +31,6 @@ _SECONDS = (
     "task_ttl",
     "task_max_ttl",
     "task_poll",
-    "task_nap",
     "session_state_lifetime",
 )
 
@@ -84,11 +83,6 @@ class Options:
     """Seconds a task is stored at most, if a client asks for longer."""
     task_poll: float = 1.0
     """The polling interval, in seconds, that clients are asked to use."""
-    task_nap: float = 10.0
-    """Seconds after which a resumable task that waits for its client is suspended.
-
-    It then uses little memory, survives the process, and runs again when the answers arrive.
-    """
     task_concurrency: int = 100
     """Tasks that run at the same time; those that wait for their client do not count."""
     tasks_per_owner: int = 1000

@@ -133,7 +133,7 @@ class RunningTask(Protocol):
         """The id of the task."""
 
     def ask(self, ask: Ask) -> Coroutine[Any, Any, Raw]:
-        """Suspend the task until the client has answered."""
+        """Wait until the client has answered."""
 
     def tell(self, method: str, params: bytes) -> None:
         """Send a notification of the task, if the era has them; safe from any thread."""

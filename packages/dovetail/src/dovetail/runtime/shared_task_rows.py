@@ -45,7 +45,6 @@ class SharedTaskRows:
         self.page = store.page
         self.adopt = store.adopt
         self.lost = store.lost
-        self.wake = store.wake
         self.expire = store.expire
         self.leave = store.leave
         self.collect = store.collect

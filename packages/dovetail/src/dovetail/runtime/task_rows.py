@@ -78,14 +78,11 @@ class TaskRows(Protocol):
     async def lost(self, running: Sequence[str]) -> list[str]:
         """Those of the tasks that other processes have taken over; raises StoreError."""
 
-    async def wake(self, id: str) -> bool:
-        """Claim a waiting task; raises StoreError."""
-
     async def expire(self, now: float) -> list[str]:
         """Delete expired tasks; raises StoreError."""
 
-    async def leave(self, id: str, answers: bytes) -> bool:
-        """Store answers for the process that runs the task; False if none runs it."""
+    async def leave(self, id: str, answers: bytes) -> None:
+        """Store answers for the process that runs the task; raises StoreError."""
 
     async def collect(self, ids: Sequence[str]) -> list[tuple[str, bytes]]:
         """Take the answers that other processes have stored; raises StoreError."""
@@ -180,18 +177,13 @@ class LocalTaskRows:
         """None: only tasks of processes that have ended are taken over."""
         return []
 
-    async def wake(self, id: str) -> bool:
-        """Claim a waiting task."""
-        return await self._do(self.opened.wake, id)
-
     async def expire(self, now: float) -> list[str]:
         """Delete expired tasks."""
         return await self._do(self.opened.expire, now)
 
-    async def leave(self, id: str, answers: bytes) -> bool:
+    async def leave(self, id: str, answers: bytes) -> None:
         """Store answers for the process that runs the task."""
         await self._do(self.opened.leave, id, answers)
-        return True
 
     async def collect(self, ids: Sequence[str]) -> list[tuple[str, bytes]]:
         """Take the answers that other processes have stored, if any has changed the store."""

@@ -112,7 +112,7 @@ class TaskRun:
 
     __slots__ = (
         "_backend", "_loop", "_pending", "_published_at", "_runner", "_thread", "_waiters",
-        "asyncio_task", "attempts", "call", "resumable", "row", "version",
+        "asked_before", "asyncio_task", "attempts", "call", "resumable", "row", "version",
     )  # fmt: skip
 
     def __init__(
@@ -130,6 +130,9 @@ class TaskRun:
         self.resumable = resumable
         self.attempts = attempts
         self.version = 0
+        # The questions of the run in an earlier process, which clients may answer before the
+        # function asks them again.
+        self.asked_before: Mapping[str, Ask] = {}
         self.asyncio_task: asyncio.Task[None] | None = None
         self._backend = backend
         self._runner = runner
@@ -183,7 +186,7 @@ class TaskRun:
     # -- the interface for the call -------------------------------------------------------------
 
     async def ask(self, ask: Ask) -> Raw:
-        """Suspend the task until the client has answered; returns the answer."""
+        """Wait until the client has answered; returns the answer."""
         record = self.call.record
         answer = record.answer_to(ask)
         if answer is not None:
@@ -205,6 +208,10 @@ class TaskRun:
 
     def _update_asks(self) -> None:
         """Publish and save the pending questions; tasks.leave-input-required if there are none."""
+        if self.call.cancelled:
+            # The row says how the task has ended; or the server shuts down, and the next process
+            # needs the questions of the row.
+            return
         pending = self._pending or {}
         row = replace(
             self.row,
@@ -217,8 +224,8 @@ class TaskRun:
         self._backend.save_soon(self._to_save())
 
     def _encode_pending(self) -> bytes | None:
-        # A store in memory needs them only for suspended tasks: running ones are read from here.
-        if not self._pending or not (self.can_suspend or self._backend.is_shared):
+        # Other processes read them in the store, this one reads them from here.
+        if not self._pending or not self._backend.is_shared:
             return None
         return encode_asks({key: pending.ask for key, pending in self._pending.items()})
 
@@ -229,31 +236,6 @@ class TaskRun:
             self._pending = None
             self._runner.reclaim_slot()
         self._update_asks()
-
-    @property
-    def can_suspend(self) -> bool:
-        """Whether the task may be suspended, and run again from the start when it is answered.
-
-        True if its tool is resumable, or in eras that run every call again after a question.
-        """
-        return self.resumable or self.call.era.tasks.asks_first
-
-    @property
-    def is_idle(self) -> bool:
-        """Whether the function only waits for one answer, and the task can be suspended."""
-        if self._pending is None or self.asyncio_task is None or not self.can_suspend:
-            return False
-        # asyncio has no public way to find out what a task waits for.
-        awaited = self.asyncio_task._fut_waiter  # type: ignore[attr-defined]
-        return any(pending.answer is awaited for pending in self._pending.values())
-
-    def suspend(self, row: TaskRow) -> None:
-        """End the run without a change of status; `row` holds everything needed to run it again."""
-        assert self.asyncio_task is not None
-        self.row, self._pending = row, None
-        self._runner.reclaim_slot()
-        self.wake()
-        self.asyncio_task.cancel()
 
     def take(self, key: str) -> bool:
         """Claim a question; True if the caller should send it to the client."""
@@ -273,6 +255,8 @@ class TaskRun:
     def answer(self, key: str, answer: Raw) -> None:
         """Deliver the answer of the client; ignored if the question is not pending."""
         pending = (self._pending or {}).get(key)
+        if pending is None and key in self.asked_before:
+            self.call.record.keep_answer(self.asked_before[key], answer)
         if pending is None or pending.answer.done():
             return
         self.call.record.keep_answer(pending.ask, answer)

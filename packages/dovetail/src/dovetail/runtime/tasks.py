@@ -1,4 +1,4 @@
-"""The tasks of a server: creates, suspends, resumes and expires them.
+"""The tasks of a server: creates, resumes and expires them.
 
 A task runs in its own asyncio task, so it outlives its request and its connection. A final status
 is saved before it is published. If a process ends while it runs tasks, another process that shares
@@ -28,7 +28,7 @@ from functools import partial
 
 from msgspec import Raw
 
-from dovetail.core.call import Call
+from dovetail.core.call import Ask, Call
 from dovetail.core.cursor import decode_cursor, encode_cursor
 from dovetail.core.principal import owner_of
 from dovetail.core.tasks import Status, TaskPage, TaskView
@@ -41,12 +41,10 @@ from dovetail.runtime.task_rows import TaskRows, WaitForChange
 from dovetail.runtime.task_run import (
     KeptRecord,
     TaskCall,
-    TaskRun,
-    encode_asks,
     read_asks,
     view_of,
 )
-from dovetail.stores.tasks import ASLEEP, FINAL, TaskRow
+from dovetail.stores.tasks import FINAL, TaskRow
 from dovetail.wire import codec
 
 __all__ = ["TaskKeeper"]
@@ -121,9 +119,6 @@ class TaskKeeper(RunningTasks):
         self._stopping = True
         maintenance, self._maintenance = self._maintenance, None
         maintenance.cancel()
-        with contextlib.suppress(StoreError):
-            for run in [run for run in self._live.values() if run.is_idle]:
-                await self._suspend(run)
         runs = list(self._live.values())
         for run in runs:
             run.call.phase = run.call.phase.stopped
@@ -137,7 +132,7 @@ class TaskKeeper(RunningTasks):
         await self._rows.close()
 
     async def _maintain(self) -> None:
-        """Collect answers, suspend, expire and take over tasks, until the server closes."""
+        """Collect answers, expire and take over tasks, until the server closes."""
         swept = time.monotonic()
         while self._rows.is_open:
             busy = self._rows.is_shared and not self._rows.notifies and bool(self._live)
@@ -168,8 +163,6 @@ class TaskKeeper(RunningTasks):
         if self._rows.notifies:
             # In case a message was lost, or came before the question.
             await self._collect(self._asking())
-        for run in [run for run in self._live.values() if self._should_suspend(run)]:
-            await self._suspend(run)
         for id in await self._rows.expire(time.time()):
             run_or_none = self._live.get(id)
             if run_or_none is not None:
@@ -226,8 +219,8 @@ class TaskKeeper(RunningTasks):
         own.origin, own.principal = call.origin, call.principal
         own.record.answers.update(call.record.answers)
         own.record.results.update(call.record.results)
-        # A store in memory needs the request only to resume a suspended task.
-        if self._rows.is_shared or run.can_suspend:
+        # A store in memory needs the request only to run the task again in another event loop.
+        if self._rows.is_shared or run.resumable:
             row.request = keep_request(call)
         if run.resumable:
             row.record = run.with_record().record
@@ -300,11 +293,14 @@ class TaskKeeper(RunningTasks):
                 row, f"{kept.attempts} processes have run the task and ended before it."
             )
         else:
-            await self._run_again(call, row, kept)
+            await self._run_again(call, row, kept, asks)
 
-    async def _run_again(self, call: Call, row: TaskRow, kept: KeptRecord) -> None:
+    async def _run_again(
+        self, call: Call, row: TaskRow, kept: KeptRecord, asks: dict[str, Ask]
+    ) -> None:
         row = replace(row, status=Status.WORKING.value, asks=None, updated=time.time())
         run = self._prepare(call, row, kept.attempts + 1)
+        run.asked_before = asks
         call.link = NULL_LINK
         call.record.answers.update(kept.answered)
         call.record.results.update(kept.results)
@@ -316,57 +312,6 @@ class TaskKeeper(RunningTasks):
         finally:
             if run.asyncio_task is None:
                 self._live.pop(row.id, None)
-
-    # -- suspending -----------------------------------------------------------------------------
-
-    def _should_suspend(self, run: TaskRun) -> bool:
-        return time.time() - run.row.updated >= self._ready.options.task_nap and run.is_idle
-
-    async def _suspend(self, run: TaskRun) -> None:
-        """End a run that only waits for its client; it runs again when all answers are there.
-
-        A suspended task needs only its row in the store.
-        """
-        row = run.with_record()
-        row.worker = ASLEEP
-        if not await self._rows.save(row):
-            return
-        if run.is_idle:
-            del self._live[run.id]
-            run.suspend(row)
-        else:
-            # It was answered while the row was saved.
-            self.save_soon(run.with_record())
-
-    async def _wake(self, row: TaskRow, answers: Mapping[str, Raw]) -> None:
-        """Store answers for a suspended task; with the last one it runs again."""
-        # Claimed first: between waking and running, `_take_over` would see it as abandoned.
-        with self._claiming([row.id]):
-            await self._wake_claimed(row, answers)
-
-    async def _wake_claimed(self, row: TaskRow, answers: Mapping[str, Raw]) -> None:
-        if not await self._rows.wake(row.id):
-            # Another caller or process has claimed it; that process collects the answers.
-            await self._rows.leave(row.id, codec.encode(dict(answers)))
-            return
-        row = await self._rows.get(row.id) or row
-        kept = KeptRecord() if row.record is None else codec.decode_as(KeptRecord, row.record)
-        asks = read_asks(row.asks)
-        kept.take_answers(asks, answers)
-        call = None if asks else reopen_request(row, self._ready.eras)
-        if call is not None:
-            # A suspension is not a failed attempt.
-            kept.attempts -= 1
-            await self._run_again(call, row, kept)
-            return
-        updated = replace(
-            row,
-            worker=ASLEEP,
-            asks=encode_asks(asks),
-            record=codec.encode(kept),
-            updated=time.time(),
-        )
-        await self._rows.save(updated)
 
     # -- other processes of a cluster -----------------------------------------------------------
 
@@ -460,15 +405,10 @@ class TaskKeeper(RunningTasks):
         row = await self._find(call, id)
         run = self._live.get(id)
         if run is None:
-            is_final, is_asleep = row.status in FINAL, row.worker == ASLEEP
-            if not is_final and not is_asleep:
+            if row.status not in FINAL:
                 with self._rows.watching(id, _BUSY_TICK) as wait_for_change:
-                    # It may have been suspended in the meantime.
-                    is_asleep = not await self._rows.leave(id, codec.encode(dict(answers)))
-                    if not is_asleep:
-                        await self._until_taken(id, answers, wait_for_change)
-            if not is_final and is_asleep:
-                await self._wake(row, answers)
+                    await self._rows.leave(id, codec.encode(dict(answers)))
+                    await self._until_taken(id, answers, wait_for_change)
             return
         for key, answer in answers.items():
             run.answer(key, answer)

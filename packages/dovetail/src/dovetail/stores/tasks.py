@@ -12,13 +12,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-__all__ = ["ASLEEP", "FINAL", "SharedTaskStore", "TaskRow", "TaskStore"]
+__all__ = ["FINAL", "SharedTaskStore", "TaskRow", "TaskStore"]
 
 # Statuses that do not change any more.
 FINAL = frozenset({"completed", "failed", "cancelled"})
-
-# The worker of a task that waits for input: no process runs it until its client has answered.
-ASLEEP = ""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -72,9 +69,6 @@ class TaskStore(Protocol):
 
     def adopt(self, running: Sequence[str]) -> list[TaskRow]:
         """Take over tasks that no process runs; `running` are those this process runs already."""
-
-    def wake(self, id: str) -> bool:
-        """Claim a waiting task; False if another process has claimed it."""
 
     def expire(self, now: float) -> list[str]:
         """Delete expired tasks; returns their ids."""
@@ -141,14 +135,11 @@ class SharedTaskStore(Protocol):
     async def lost(self, running: Sequence[str]) -> list[str]:
         """Those of the tasks that this process does not hold any more."""
 
-    async def wake(self, id: str) -> bool:
-        """Claim a waiting task; False if another process has claimed it."""
-
     async def expire(self, now: float) -> list[str]:
         """Delete expired tasks; returns their ids."""
 
-    async def leave(self, id: str, answers: bytes) -> bool:
-        """Store answers for the process that holds the task; False if none does."""
+    async def leave(self, id: str, answers: bytes) -> None:
+        """Store answers for the process that holds the task."""
 
     async def collect(self, ids: Sequence[str]) -> list[tuple[str, bytes]]:
         """Take the stored answers for these tasks; each is returned once."""

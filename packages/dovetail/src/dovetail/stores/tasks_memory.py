@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from dovetail.errors import LimitError
-from dovetail.stores.tasks import ASLEEP, FINAL, TaskRow
+from dovetail.stores.tasks import FINAL, TaskRow
 
 __all__ = ["MemoryTaskStore", "too_many"]
 
@@ -69,16 +69,8 @@ class MemoryTaskStore:
         return [
             replace(row)
             for row in self._rows.values()
-            if row.status not in FINAL and row.id not in running and row.worker != ASLEEP
+            if row.status not in FINAL and row.id not in running
         ]
-
-    def wake(self, id: str) -> bool:
-        """Claim a waiting task."""
-        row = self._rows.get(id)
-        if row is None or row.worker != ASLEEP:
-            return False
-        row.worker = self.worker
-        return True
 
     def expire(self, now: float) -> list[str]:
         """Delete expired tasks."""

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from dovetail.errors import TransportError
-from dovetail.stores.tasks import ASLEEP, TaskRow
+from dovetail.stores.tasks import TaskRow
 from dovetail.stores.tasks_memory import too_many
 
 __all__ = ["SqliteTaskStore"]
@@ -220,8 +220,7 @@ class SqliteTaskStore:
         """Take over tasks of dead processes, and of ended event loops of this process."""
         with self._lock:
             workers = self._db.execute(
-                f"SELECT DISTINCT worker FROM tasks WHERE {_AT_WORK} AND worker IS NOT ?",
-                (ASLEEP,),
+                f"SELECT DISTINCT worker FROM tasks WHERE {_AT_WORK}"
             ).fetchall()
             if not workers:
                 return []
@@ -241,15 +240,6 @@ class SqliteTaskStore:
             row.worker = self.worker
             self._db.execute("UPDATE tasks SET worker = ? WHERE id = ?", (self.worker, row.id))
         return rows
-
-    def wake(self, id: str) -> bool:
-        """Claim a waiting task."""
-        with self._lock:
-            taken = self._db.execute(
-                f"UPDATE tasks SET worker = ? WHERE id = ? AND worker = ? AND {_AT_WORK}",
-                (self.worker, id, ASLEEP),
-            )
-            return taken.rowcount == 1
 
     def expire(self, now: float) -> list[str]:
         """Delete expired tasks and their uncollected answers."""

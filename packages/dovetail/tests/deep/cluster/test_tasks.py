@@ -19,7 +19,6 @@ from dovetail.stores.redis.node import RedisNode
 from dovetail.wire import codec
 from tests.cluster.redis_server import RedisServer, running_redis
 from tests.cluster.shop import STATE_KEY
-from tests.patience import CAP
 from tests.unit.talk import LEGACY, MODERN, Wire, answer, run
 
 KNOWS: dict[str, Any] = {"elicitation": {}, "extensions": {TASKS: {}}}
@@ -31,7 +30,7 @@ class Process:
     """A server of a cluster; two of them in one event loop are two processes."""
 
     def __init__(self, url: str, **options: Any) -> None:
-        usual: dict[str, Any] = {"cluster": url, "grace": 1.0, "task_nap": CAP}
+        usual: dict[str, Any] = {"cluster": url, "grace": 1.0}
         usual["state_keys"] = [STATE_KEY]
         self.server = Server("press", options=Options(**{**usual, **options}))
         self.did: list[str] = []
@@ -152,17 +151,6 @@ def test_status_result_answer_and_cancellation_from_any_process(cluster_url: str
             assert (await other.get(id))["status"] == "cancelled"
             await wait_for(lambda: one.did == ["x", "x cancelled=True"])
             assert (await one.get(id))["status"] == "cancelled"
-
-    run(scenario())
-
-
-def test_a_task_that_sleeps_is_woken_by_any_process(cluster_url: str) -> None:
-    async def scenario() -> None:
-        async with two_processes(cluster_url, task_nap=0.01) as (one, other):
-            id = await one.make("ask")
-            await wait_for(lambda: not one.running)
-            await other.request("tasks/update", {"taskId": id, "inputResponses": {"well": YES}})
-            await other.until(id, "completed")
 
     run(scenario())
 

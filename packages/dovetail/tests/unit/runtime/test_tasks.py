@@ -1,4 +1,4 @@
-"""Tasks of a server: run outside of any request, taken over, put to sleep, forgotten."""
+"""Tasks of a server: run outside of any request, taken over, forgotten."""
 
 from __future__ import annotations
 
@@ -10,15 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from msgspec import Raw
 
 from dovetail import Context, Options, Server
 from dovetail.runtime import tasks as module
 from dovetail.runtime.task_rows import LocalTaskRows
 from dovetail.runtime.tasks import TaskKeeper
 from dovetail.spec.keys import TASKS
-from dovetail.stores.tasks import ASLEEP, TaskStore
-from dovetail.wire import codec
+from dovetail.stores.tasks import TaskStore
 from tests.cluster.shop import STATE_KEY
 from tests.patience import CAP
 from tests.unit.stores.task_stores import KINDS
@@ -41,7 +39,7 @@ class Yard:
 
     def __init__(self, store: str, **options: Any) -> None:
         place = "cluster" if store.startswith("redis:") else "task_store"
-        usual: dict[str, Any] = {place: store, "grace": 1.0, "task_nap": CAP}
+        usual: dict[str, Any] = {place: store, "grace": 1.0}
         usual["state_keys"] = [STATE_KEY]
         self.server = Server("yard", options=Options(**{**usual, **options}))
         self.did: list[str] = []
@@ -241,83 +239,24 @@ def test_tasks_of_an_event_loop_that_has_ended_are_over() -> None:
     )
 
 
-def test_a_task_that_only_waits_is_put_to_sleep_and_woken_by_its_answers(store: str) -> None:
+def test_a_resumable_task_that_waits_survives_its_process(tmp_path: Path) -> None:
     async def scenario() -> None:
-        yard = Yard(store, task_nap=0.01)
-        await yard.server.start()
-        id = await yard.make("ask")
-        await wait_for(lambda: id not in yard.keeper._live)
-        task = await yard.get(id)
-        assert (task["status"], list(task["inputRequests"])) == ("input_required", ["first"])
-        await yard.reply(id, other=YES)
-        assert list((await yard.get(id))["inputRequests"]) == ["first"]
-        await yard.reply(id, first=YES)
-
-        async def asks_again() -> bool:
-            return list((await yard.get(id)).get("inputRequests", ())) == ["second"]
-
-        await wait_for(asks_again)
-        await yard.reply(id, second=YES)
-        task = await yard.until(id, "completed")
-        assert task["result"]["content"][0]["text"] == "x {'n': 7} {'n': 7}"
-        assert yard.did.count("run x") >= 2
-        await yard.server.close()
-
-    run(scenario())
-
-
-def test_what_sleeps_survives_its_process_and_can_be_cancelled(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        first = Yard(str(tmp_path / "t.sqlite3"), task_nap=0.01)
+        first = Yard(str(tmp_path / "t.sqlite3"))
         await first.server.start()
         ids = [await first.make("ask", what) for what in ("a", "b")]
-        await wait_for(lambda: not first.keeper._live)
+        for id in ids:
+            await first.until(id, "input_required")
         await first.server.close()
         second = Yard(str(tmp_path / "t.sqlite3"))
-        await second.server.start()
-        assert second.did == []
+        # The first request to the new process: the function has not asked again yet.
+        await second.reply(ids[1], first=YES)
+        assert list((await second.until(ids[1], "input_required"))["inputRequests"]) == ["second"]
+        await second.reply(ids[1], second=YES)
+        task = await second.until(ids[1], "completed")
+        assert task["result"]["content"][0]["text"] == "b {'n': 7} {'n': 7}"
         await second.request("tasks/cancel", {"taskId": ids[0]})
         assert (await second.get(ids[0]))["status"] == "cancelled"
-        await second.reply(ids[0], first=YES)
-        await second.reply(ids[1], first=YES, second=YES)
-        await second.until(ids[1], "input_required")
-        await second.reply(ids[1], second=YES)
-        await second.until(ids[1], "completed")
         await second.server.close()
-
-    run(scenario())
-
-
-def test_what_waits_for_more_than_one_thing_does_not_sleep(store: str) -> None:
-    async def scenario() -> None:
-        yard = Yard(store, task_nap=0.01)
-        await yard.server.start()
-        id = await yard.make("ask_both")
-        await yard.until(id, "input_required")
-        # One that began to wait later is asleep, so the first has had its chance.
-        later = await yard.make("ask", "later")
-        await wait_for(lambda: later not in yard.keeper._live)
-        assert id in yard.keeper._live
-        await yard.reply(id, second=YES)
-        assert list((await yard.get(id))["inputRequests"]) == ["first"]
-        await yard.reply(id, first=YES)
-        await yard.until(id, "completed")
-        assert yard.did.count("run x") == 1
-        await yard.server.close()
-
-    run(scenario())
-
-
-def test_answers_that_come_while_another_wakes_it_are_left_for_that_one(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        yard = Yard(str(tmp_path / "t.sqlite3"))
-        id = await yard.make("ask")
-        await yard.until(id, "input_required")
-        row = yard.keeper._live[id].row
-        # It does not sleep: somebody has woken it in the same moment.
-        await yard.keeper._wake(row, {})
-        assert id in yard.keeper._live
-        await yard.server.close()
 
     run(scenario())
 
@@ -419,19 +358,6 @@ def test_whoever_does_not_run_a_task_can_only_look_at_it(tmp_path: Path) -> None
     run(scenario())
 
 
-def test_rows_of_sleeping_tasks_name_nobody(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        yard = Yard(str(tmp_path / "t.sqlite3"), task_nap=0.01)
-        await yard.server.start()
-        id = await yard.make("ask")
-        await wait_for(lambda: id not in yard.keeper._live)
-        row = yard.opened.get(id)
-        assert row is not None and row.worker == ASLEEP
-        await yard.server.close()
-
-    run(scenario())
-
-
 def test_what_a_tool_promises_of_its_time_holds_in_a_task_too(store: str) -> None:
     async def scenario() -> None:
         yard = Yard(store)
@@ -494,71 +420,51 @@ def test_a_thread_that_is_cancelled_can_see_it() -> None:
     run(scenario())
 
 
-def test_what_waits_when_the_server_closes_goes_to_sleep(tmp_path: Path) -> None:
+def test_a_task_that_waits_when_the_server_closes_fails_if_it_cannot_run_again(
+    tmp_path: Path,
+) -> None:
+    async def plain(what: str, ctx: Context) -> str:
+        return str((await ctx.elicit("Well?", FORM)).data)
+
     async def scenario() -> None:
         first = Yard(str(tmp_path / "t.sqlite3"))
-        await first.server.start()
-
-        async def plain(what: str, ctx: Context) -> str:
-            return str((await ctx.elicit("Well?", FORM)).data)
-
         first.server.tools.add(plain, task="optional")
+        await first.server.start()
         id = await first.make("plain")
         await first.until(id, "input_required")
         await first.server.close()
         second = Yard(str(tmp_path / "t.sqlite3"))
-
-        second.server.tools.add(plain, task="optional")
-        await second.server.start()
-        [key] = (await second.get(id))["inputRequests"]
-        await second.reply(id, **{key: YES})
-        task = await second.until(id, "completed")
-        assert task["result"]["content"][0]["text"] == "{'n': 7}"
+        task = await second.until(id, "failed")
+        assert task["statusMessage"].startswith("The server was shut down")
         await second.server.close()
 
     run(scenario())
 
 
-def test_all_that_wait_when_the_server_closes_go_to_sleep(tmp_path: Path) -> None:
-    async def plain(what: str, ctx: Context) -> str:
-        return str((await ctx.elicit("Well?", FORM)).data)
-
+def test_subscribers_see_nothing_after_the_end_of_a_task_that_waited(store: str) -> None:
     async def scenario() -> None:
-        first = Yard(str(tmp_path / "t.sqlite3"))
-        first.server.tools.add(plain, task="optional")
-        ids = [await first.make("plain") for _ in range(5)]
-        for id in ids:
-            await first.until(id, "input_required")
-        await first.server.close()
-        second = Yard(str(tmp_path / "t.sqlite3"))
-        second.server.tools.add(plain, task="optional")
-        await second.server.start()
-        assert {(await second.get(id))["status"] for id in ids} == {"input_required"}
-        await second.server.close()
+        yard = Yard(store)
+        await yard.server.start()
+        id, later = await yard.make("ask"), await yard.make("ask")
+        for each in (id, later):
+            await yard.until(each, "input_required")
+        wire = await Wire(yard.server, MODERN, KNOWS).open()
+        wire.put("subscriptions/listen", {"notifications": {"taskIds": [id, later]}})
+        await wire.until(lambda message: "acknowledged" in message.get("method", ""))
+        for each in (id, later):
+            await yard.request("tasks/cancel", {"taskId": each})
 
-    run(scenario())
+        def told() -> list[tuple[str, str]]:
+            return [
+                (message["params"]["taskId"], message["params"]["status"])
+                for message in wire.sent
+                if message.get("method") == "notifications/tasks"
+            ]
 
-
-def test_a_task_that_wakes_is_not_taken_for_one_that_was_left_behind(tmp_path: Path) -> None:
-    async def plain(what: str, ctx: Context) -> str:
-        return str((await ctx.elicit("Well?", FORM)).data)
-
-    async def scenario() -> None:
-        first = Yard(str(tmp_path / "t.sqlite3"))
-        first.server.tools.add(plain, task="optional")
-        id = await first.make("plain")
-        [key] = (await first.until(id, "input_required"))["inputRequests"]
-        await first.server.close()
-        second = Yard(str(tmp_path / "t.sqlite3"))
-        second.server.tools.add(plain, task="optional")
-        await second.server.start()
-        row = second.opened.get(id)
-        assert row is not None
-        # The look for what was left behind comes between waking the task and running it.
-        answered = {key: Raw(codec.encode(YES))}
-        await asyncio.gather(second.keeper._wake(row, answered), second.keeper._take_over())
-        assert (await second.until(id, "completed", "failed"))["status"] == "completed"
-        await second.server.close()
+        await wait_for(lambda: (later, "cancelled") in told())
+        assert told() == [(id, "cancelled"), (later, "cancelled")]
+        await wire.connection.close()
+        await yard.server.close()
 
     run(scenario())
 
@@ -583,27 +489,6 @@ def test_a_task_of_another_process_is_waited_for(tmp_path: Path) -> None:
         await there.connection.close()
         await one.server.close()
         await other.server.close()
-
-    run(scenario())
-
-
-def test_a_legacy_client_is_asked_by_a_task_that_sleeps(store: str) -> None:
-    async def scenario() -> None:
-        yard = Yard(store, task_nap=0.01)
-        await yard.server.start()
-        wire = await Wire(yard.server, LEGACY, {"elicitation": {}}).open()
-        params = {"name": "ask", "arguments": {"what": "x"}, "task": {}}
-        made = await wire.ask("tools/call", params)
-        id = made["result"]["task"]["taskId"]
-        waiting = wire.put("tasks/result", {"taskId": id})
-        for _ in range(2):
-            question = await wire.asked("elicitation/create")
-            await wait_for(lambda: id not in yard.keeper._live)
-            wire.reply(question["id"], YES)
-        response = await wire.response(waiting)
-        assert response["result"]["content"][0]["text"] == "x {'n': 7} {'n': 7}"
-        await wire.connection.close()
-        await yard.server.close()
 
     run(scenario())
 

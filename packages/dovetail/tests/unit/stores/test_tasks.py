@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dovetail.errors import LimitError
-from dovetail.stores.tasks import ASLEEP, FINAL, TaskStore
+from dovetail.stores.tasks import FINAL, TaskStore
 from tests.unit.stores.task_stores import FUTURE, KINDS, make_row, open_store
 
 
@@ -86,20 +86,8 @@ def test_pages_are_filtered_by_owner_and_revision_in_order(store: TaskStore) -> 
 
 
 def test_tasks_without_a_worker_are_taken_over(store: TaskStore) -> None:
-    for id in "abcd":
+    for id in "abc":
         store.add(make_row(id), 10)
     store.save(make_row("b", status="failed", worker=store.worker))
-    store.save(make_row("d", status="input_required", worker=ASLEEP))
     assert [row.id for row in store.adopt(["a"])] == ["c"]
     assert store.adopt(["a", "c"]) == []
-
-
-def test_a_waiting_task_is_claimed_once(store: TaskStore) -> None:
-    store.add(make_row("a"), 10)
-    assert not store.wake("a")
-    store.save(make_row("a", status="input_required", worker=ASLEEP))
-    assert store.wake("a")
-    assert not store.wake("a")
-    assert not store.wake("b")
-    found = store.get("a")
-    assert found is not None and found.worker == store.worker

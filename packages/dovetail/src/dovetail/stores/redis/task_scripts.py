@@ -6,16 +6,15 @@ KEYS[1] is the prefix of all keys of the cluster, ARGV[1] the name of the proces
 from __future__ import annotations
 
 from dovetail.stores.redis.resp import Script
-from dovetail.stores.tasks import ASLEEP, FINAL
+from dovetail.stores.tasks import FINAL
 
-__all__ = ["ADD", "COLLECT", "EXPIRE", "LEAVE", "LOOK", "PAGE", "SAVE", "TAKE", "WAKE"]
+__all__ = ["ADD", "COLLECT", "EXPIRE", "LEAVE", "LOOK", "PAGE", "SAVE", "TAKE"]
 
 # Answers that are kept for one task.
 _MAX_ANSWERS = 1000
 
 _START = f"""
 local prefix, me = KEYS[1], ARGV[1]
-local asleep = '{ASLEEP}'
 local final = {{{", ".join(f"{status}=true" for status in sorted(FINAL))}}}
 
 local function key(name) return prefix .. name end
@@ -73,17 +72,14 @@ elseif turn < tonumber(old[3]) then
   -- A later save of this process has overtaken this one.
   return 1
 end
-local answers = row .. ':answers'
-if worker == asleep and redis.call('EXISTS', answers) == 1 then return 0 end
 local members = 7 + tonumber(ARGV[6])
 local absent = members + 1 + tonumber(ARGV[members])
 redis.call('HSET', row, 'status', status, 'worker', worker, 'turn', turn,
   unpack(ARGV, 7, members - 1))
 if absent > members + 1 then redis.call('HDEL', row, unpack(ARGV, members + 1, absent - 1)) end
-if final[status] or worker ~= old[2] then
+if final[status] then
   redis.call('SREM', key('tasks:held:' .. old[2]), id)
-  if final[status] then redis.call('DEL', answers)
-  elseif worker ~= asleep then hold(worker, id, lifetime(row)) end
+  redis.call('DEL', row .. ':answers')
 end
 local new = redis.call('HMGET', row, 'message', 'asks')
 if status ~= old[1] or new[1] ~= old[4] or new[2] ~= old[5] then
@@ -116,16 +112,6 @@ while #rows < size do
   end
 end
 return rows
-""")
-
-# ARGV: id.
-WAKE = _script("""
-local row = key('task:' .. ARGV[2])
-local old = redis.call('HMGET', row, 'status', 'worker')
-if not old[1] or final[old[1]] or old[2] ~= asleep then return 0 end
-redis.call('HSET', row, 'worker', me, 'turn', 0)
-hold(me, ARGV[2], lifetime(row))
-return 1
 """)
 
 # ARGV: the time. Answers with the ids of deleted tasks.
@@ -181,13 +167,11 @@ end
 return rows
 """)
 
-# ARGV: id, answers. Answers with the process that holds the task, '' if it has ended, nil if it
-# waits for its client.
+# ARGV: id, answers. Answers with the process that holds the task, '' if it has ended.
 LEAVE = _script(f"""
 local row = key('task:' .. ARGV[2])
 local old = redis.call('HMGET', row, 'status', 'worker')
 if not old[1] or final[old[1]] then return '' end
-if old[2] == asleep then return false end
 local answers = row .. ':answers'
 redis.call('RPUSH', answers, ARGV[3])
 redis.call('LTRIM', answers, -{_MAX_ANSWERS}, -1)

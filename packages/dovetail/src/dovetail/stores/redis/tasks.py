@@ -36,7 +36,6 @@ from dovetail.stores.redis.task_scripts import (
     PAGE,
     SAVE,
     TAKE,
-    WAKE,
 )
 from dovetail.stores.tasks import TaskRow
 from dovetail.stores.tasks_memory import too_many
@@ -145,10 +144,6 @@ class RedisTasks:
         found = await self._run(PAGE, index, revision or "", after, size)
         return [_read(values) for values in found]
 
-    async def wake(self, id: str) -> bool:
-        """Claim a waiting task; False if another process has claimed it. Raises StoreError."""
-        return bool(await self._run(WAKE, id))
-
     async def expire(self, now: float) -> list[str]:
         """Delete expired tasks; raises StoreError."""
         return [id.decode() for id in await self._run(EXPIRE, now)]
@@ -188,16 +183,13 @@ class RedisTasks:
 
     # -- between processes --------------------------------------------------------------------
 
-    async def leave(self, id: str, answers: bytes) -> bool:
-        """Store answers for the process that holds the task; False if it waits for its client."""
+    async def leave(self, id: str, answers: bytes) -> None:
+        """Store answers for the process that holds the task; raises StoreError."""
         worker = await self._run(LEAVE, id, answers)
-        if worker is None:
-            return False
         if worker.decode() == self.worker:
             self._on_answers(id)
         elif worker:
             self._node.send(worker.decode(), _ANSWERED, id.encode())
-        return True
 
     async def collect(self, ids: Sequence[str]) -> list[tuple[str, bytes]]:
         """Take the stored answers for these tasks; each is returned once. Raises StoreError."""

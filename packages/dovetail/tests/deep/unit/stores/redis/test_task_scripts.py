@@ -17,7 +17,6 @@ def test_a_task_that_does_not_exist_is_not_created_by_a_change(cluster_url: str)
             before = set(await node.client.do("KEYS", node.key("*")))
             for script, arguments, outcome in (
                 (module.SAVE, ("a", 1, "working", "me", 0, 0, "PING"), 0),
-                (module.WAKE, ("a",), 0),
                 (module.TAKE, ("me", "a"), []),
                 (module.LEAVE, ("a", "{}"), b""),
                 (module.COLLECT, ("a",), []),
