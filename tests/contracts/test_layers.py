@@ -96,7 +96,6 @@ DELEGATES: dict[tuple[str, str], str] = {
     ),
     ("dovetail.server", "dovetail.compose.mount.copying"): "the same",
     ("dovetail.server", "dovetail.compose.mount.names"): "the same",
-    ("dovetail.server", "dovetail.compose.mount.tasks"): "the same",
     ("dovetail.server", "dovetail.compose.mount.view"): "the same",
     ("dovetail.server", "dovetail.compose.mount.transform"): "the same, for type checkers",
     ("dovetail.server", "dovetail.compose.openapi.building"): (

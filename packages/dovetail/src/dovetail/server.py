@@ -433,16 +433,12 @@ class Server:
         """
         from dovetail.compose.mount.mounts import Mounts  # noqa: PLC0415 - see test_layers
         from dovetail.compose.mount.names import Prefix  # noqa: PLC0415 - see test_layers
-        from dovetail.compose.mount.tasks import JoinedTasks  # noqa: PLC0415 - see test_layers
         from dovetail.compose.mount.view import View  # noqa: PLC0415 - see test_layers
 
         if not isinstance(server, Server):
             raise UsageError(f"only a Server can be mounted, got {type(server).__name__}")
         if self._mounts is None:
             self._mounts = self.provider.mounts = Mounts(self.provider, self._publish)
-            tasks = JoinedTasks(self.engine.tasks, self._mounts.tasks_of_proxies)
-            self.engine = self.engine._replace(tasks=tasks)
-            self._stateless.clear()
         options = self.options
         has_tag_filter = options.include_tags is not None or options.exclude_tags
         tags = options.shows_tags if has_tag_filter else None

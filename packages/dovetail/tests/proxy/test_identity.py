@@ -97,8 +97,8 @@ def test_nobody_uses_the_task_of_another(mode: str) -> None:
     async def scenario() -> None:
         proxy = Proxy(make_upstream(), mode=mode)
         async with (
-            Client(LocalCaller(proxy, "ada")) as ada,
-            Client(LocalCaller(proxy, "eve")) as eve,
+            Client(LocalCaller(proxy, "ada"), mode=mode) as ada,
+            Client(LocalCaller(proxy, "eve"), mode=mode) as eve,
         ):
             task = await ada.start("bake")
             with pytest.raises(InvalidParamsError):

@@ -165,12 +165,11 @@ def test_a_caller_that_gives_up_ends_the_call_in_the_other_process(cluster_url: 
     run(scenario())
 
 
-@pytest.mark.parametrize("mode", [LEGACY, MODERN])
 @pytest.mark.parametrize("mounted", [False, True])
-def test_any_process_serves_a_task(cluster_url: str, mode: str, mounted: bool) -> None:
+def test_any_process_serves_a_task(cluster_url: str, mounted: bool) -> None:
     async def scenario() -> None:
         async with two_processes(
-            Upstream().server, cluster_url, mounted=mounted, mode=mode
+            Upstream().server, cluster_url, mounted=mounted, mode=MODERN
         ) as processes:
             one, other = processes
             name = "front_bake" if mounted else "bake"
@@ -183,7 +182,6 @@ def test_any_process_serves_a_task(cluster_url: str, mode: str, mounted: bool) -
             asked = {"taskId": created["result"]["taskId"], "_meta": WITH_TASKS}
             shown: dict[str, Any] = {"inputRequests": {}}
             while not shown.get("inputRequests"):
-                # The process of the first request keeps the session that gets the questions.
                 for each in processes:
                     shown = (await request(each, "tasks/get", asked))["result"]
             stranger = await request(other, "tasks/get", asked, principal="eve")
@@ -197,22 +195,6 @@ def test_any_process_serves_a_task(cluster_url: str, mode: str, mounted: bool) -
             assert shown["result"]["content"][0]["text"] == "a cake for Ada"
             again = (await request(one, "tasks/get", asked))["result"]
             assert again["result"]["content"] == shown["result"]["content"]
-
-    run(scenario())
-
-
-def test_any_process_knows_a_task_that_ended_at_once(cluster_url: str) -> None:
-    async def scenario() -> None:
-        upstream = Upstream()
-        upstream.server.tool("add")(lambda a: a)
-        async with two_processes(upstream.server, cluster_url, mode=MODERN) as (one, other):
-            await request(one, "tools/list", {})
-            params = {"name": "add", "arguments": {"a": 1}, "task": {}}
-            created = await request(one, "tools/call", params)
-            asked = {"taskId": created["result"]["task"]["taskId"]}
-            assert (await request(other, "tasks/get", asked))["result"]["status"] == "completed"
-            done = await request(other, "tasks/result", asked)
-            assert done["result"]["content"][0]["text"] == "1"
 
     run(scenario())
 

@@ -104,8 +104,7 @@ class Mount:
             inner = guard.protect(inner, "mount")
         permission = _combine(outer.permission, inner.permission)
         # Clients ask the outer server for their tasks.
-        tasks = inner.tasks if self.provider.keeps_tasks else outer.tasks
-        inner = inner._replace(tasks=tasks, permission=permission)
+        inner = inner._replace(tasks=outer.tasks, permission=permission)
         self._engine = (outer, inner)
         return inner
 

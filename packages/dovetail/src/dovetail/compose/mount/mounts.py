@@ -17,6 +17,7 @@ from msgspec import Raw
 from dovetail.compose.mount.failures import UnavailableError
 from dovetail.compose.mount.kinds import BY_NAME, KINDS, EntryKind
 from dovetail.compose.mount.mounted import Mount
+from dovetail.compose.mount.tasks import JoinedTasks
 from dovetail.compose.mount.view import View
 from dovetail.core.call import Call
 from dovetail.core.changes import ChangeEvent, ChangeKind
@@ -24,7 +25,6 @@ from dovetail.core.cursor import decode_text_cursor, encode_text_cursor
 from dovetail.core.dispatch import MethodHandler, Outcome
 from dovetail.core.era import CacheHint, Encoded
 from dovetail.core.middleware import AnyMiddleware
-from dovetail.core.tasks import KeptTasks
 from dovetail.errors import (
     DovetailError,
     DuplicateError,
@@ -73,10 +73,9 @@ class Mounts:
         """What the mounted servers offer."""
         return [mount.provider for mount in self._mounts]
 
-    def tasks_of_proxies(self) -> list[KeptTasks]:
-        """Return the tasks of all mounted proxies, also of those in mounted servers."""
-        mounted = all_mounted(self._own)
-        return [each.source.engine.tasks for each in mounted if each.keeps_tasks]
+    def _proxies(self) -> list[Mapping[str, MethodHandler]]:
+        """Return the methods of all mounted proxies, also of those in mounted servers."""
+        return [each.source.handlers for each in all_mounted(self._own) if each.keeps_tasks]
 
     # -- mounting -----------------------------------------------------------------------------
 
@@ -218,6 +217,7 @@ class Mounts:
             changed[kind.method] = self._join(own[kind.method].run, kind)
         return {
             **own,
+            **JoinedTasks(own, self._proxies).methods(),
             **{
                 method: own[method]._replace(run=run, needs_task=True)
                 for method, run in changed.items()

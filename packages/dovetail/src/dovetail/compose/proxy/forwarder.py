@@ -15,7 +15,7 @@ from dovetail.compose.proxy.call_limits import CallLimits
 from dovetail.compose.proxy.connection import UpstreamConnection
 from dovetail.compose.proxy.envelopes import count_hops, declared_by, make_meta, stamp_modern
 from dovetail.compose.proxy.failures import UpstreamError, explain
-from dovetail.compose.proxy.forwarding import Forwarding
+from dovetail.compose.proxy.forwarding import Asker, Forwarding
 from dovetail.compose.proxy.questions import (
     CallLocation,
     KeptCall,
@@ -111,14 +111,16 @@ class Forwarder:
         tasks: bool = False,
         prepare: Prepare | None = None,
         home: UpstreamConnection | None = None,
+        asker: Asker | None = None,
     ) -> UpstreamResult:
         """Return the upstream's result; questions on the way are passed on to the caller.
 
         `uri` is the resource to read. With `tasks`, the result may be a task. `prepare` may
-        change the params for the connection that was found; `home` is the connection to use.
+        change the params for the connection that was found; `home` is the connection to use. With
+        an `asker`, it asks the caller, and the upstream may take as long as it likes.
         """
         try:
-            answer = await self._forward(call, method, params, tasks, prepare, home)
+            answer = await self._forward(call, method, params, tasks, prepare, home, asker)
         except (RpcError, PeerError, TransportError, TimeoutError) as error:
             raise self._explain(error, call, uri) from None
         self.upstream.presence.found()
@@ -137,6 +139,7 @@ class Forwarder:
         tasks: bool,
         prepare: Prepare | None,
         home: UpstreamConnection | None,
+        asker: Asker | None,
     ) -> UpstreamResult:
         is_modern = call.era.revision.family is Family.MODERN
         if is_modern and call.is_retried:
@@ -159,7 +162,8 @@ class Forwarder:
                     return await self._to_modern(connection, call, caller, method, sent, tasks)
                 if is_modern and caller.declared and _asks_back(call, method):
                     return await self._keep(connection, call, caller, method, sent)
-                forwarding = Forwarding(call, caller.key, self.asker, self._seconds)
+                seconds = self._seconds if asker is None else None
+                forwarding = Forwarding(call, caller.key, asker or self.asker, seconds)
                 raw = await self._exchange(connection, forwarding, method, sent)
                 return UpstreamResult(raw, connection.era.revision, connection)
             except TransportError as error:
@@ -243,11 +247,9 @@ class Forwarder:
         caller: ProxyCaller,
         method: str,
         params: dict[str, Any],
-        *,
-        seconds: float | None = None,
     ) -> KeptCall:
         """Run a call at a legacy upstream in a task that collects the questions."""
-        forwarding = Forwarding(call, caller.key, self.asker, seconds or self._seconds)
+        forwarding = Forwarding(call, caller.key, self.asker, self._seconds)
         kept = KeptCall(forwarding, owner_of(call.principal))
         forwarding.asker = kept
 

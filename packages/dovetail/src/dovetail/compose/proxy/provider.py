@@ -9,7 +9,6 @@ from typing import Any, Protocol
 from dovetail.client.http_headers import ToolHeaders
 from dovetail.compose.proxy.changes import ChangeRelay
 from dovetail.compose.proxy.forwarder import Forwarder
-from dovetail.compose.proxy.routed_tasks import TaskRoutes
 from dovetail.compose.proxy.tasks import ProxyTasks
 from dovetail.core.call import Call
 from dovetail.features.header_params import HeaderParams
@@ -24,7 +23,7 @@ class _ProxySource(Source, Protocol):
     forwarder: Forwarder
     relay: ChangeRelay
     tool_headers: ToolHeaders
-    kept_tasks: ProxyTasks
+    upstream_tasks: ProxyTasks
 
 
 class ProxyProvider(Provider):
@@ -47,8 +46,7 @@ class ProxyProvider(Provider):
         topic = "proxy:" + "/".join(membership.path)
         proxy.forwarder.routed.join(cluster, topic)
         proxy.relay.join(cluster, topic)
-        tasks = proxy.kept_tasks
-        tasks.join(TaskRoutes(cluster, topic, proxy.engine, tasks), membership.keys)
+        proxy.upstream_tasks.join(membership.keys)
 
     def serves_itself(self, kind: str, name: str) -> bool:
         """Return True: the upstream decides."""

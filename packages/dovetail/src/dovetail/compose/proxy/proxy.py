@@ -26,7 +26,7 @@ from dovetail.compose.proxy.monitor import Monitor
 from dovetail.compose.proxy.provider import ProxyProvider
 from dovetail.compose.proxy.read_only import ReadOnlyTools, is_read_only
 from dovetail.compose.proxy.results import LISTS, find_next, fit_result
-from dovetail.compose.proxy.tasks import ProxyTasks
+from dovetail.compose.proxy.tasks import TASK_CAPABILITY, TASK_METHODS, ProxyTasks
 from dovetail.compose.proxy.upstream import ProxyCaller, Upstream, UpstreamSettings
 from dovetail.core.call import Call
 from dovetail.core.changes import ChangeEvent, ChangeKind
@@ -47,7 +47,6 @@ from dovetail.features.tools import failed
 from dovetail.runtime.auth_backend import AuthBackend
 from dovetail.runtime.provider import Provider
 from dovetail.server import Server
-from dovetail.spec.keys import TASKS
 from dovetail.spec.models import (
     CallToolParams,
     CompleteParams,
@@ -83,7 +82,6 @@ _EVERYTHING: dict[str, Any] = {
 }
 _PASSED_ON = ("tools", "prompts", "resources", "completions", "logging", "experimental")
 _LISTED = frozenset({"tools", "prompts", "resources"})
-_TASKS: dict[str, Any] = {"cancel": {}, "requests": {"tools": {"call": {}}}}
 
 
 class Proxy(Server):
@@ -143,9 +141,7 @@ class Proxy(Server):
         self.forwarder = Forwarder(self._upstream, self.options, info, max_kept_calls)
         own_key = (secrets.token_bytes(32),)
         sealer = self.engine.eras.sealer
-        self.kept_tasks = ProxyTasks(self.forwarder, lambda: sealer.keys or own_key)
-        self._has_tasks = False
-        self.engine = self.engine._replace(tasks=self.kept_tasks)
+        self.upstream_tasks = ProxyTasks(self.forwarder, lambda: sealer.keys or own_key)
         self.relay = ChangeRelay(self._upstream, self._bus.publish)
         self.tool_headers = ToolHeaders()
         self._read_only_tools = ReadOnlyTools(self.forwarder)
@@ -172,7 +168,6 @@ class Proxy(Server):
             await self.relay.close()
             self.forwarder.kept.close()
             self.forwarder.limits.close()
-            self.kept_tasks.close()
             await self._upstream.close()
 
     def _make_provider(self) -> Provider:
@@ -191,6 +186,7 @@ class Proxy(Server):
             "server/discover": forwarding(partial(self._discover, own["server/discover"])),
             **{method: forwarding(self._list) for method in LISTS},
             "tools/call": forwarding(self._call_tool, fault=failed),
+            **{method: forwarding(self._about_task) for method in TASK_METHODS},
             "prompts/get": forwarding(self._get_prompt),
             "resources/read": forwarding(self._read),
             "completion/complete": forwarding(self._complete),
@@ -219,6 +215,7 @@ class Proxy(Server):
         declared = declared_by(params.capabilities)
         await self._contact(ProxyCaller(call.principal, None, declared, count_hops(call)))
         result: Any = own.run(call)
+        self.upstream_tasks.hide(call, result["capabilities"])
         if self._instructions is not None:
             result["instructions"] = self._instructions
         return result
@@ -227,8 +224,9 @@ class Proxy(Server):
         await self._contact(self.forwarder.caller_of(call))
         shaped: Any = own.run(call)
         assert isinstance(shaped, Shaped)
+        assert isinstance(shaped.result, DiscoverResult)
+        self.upstream_tasks.hide(call, shaped.result.capabilities)
         if self._instructions is not None:
-            assert isinstance(shaped.result, DiscoverResult)
             shaped.result.instructions = self._instructions
         return shaped
 
@@ -256,40 +254,34 @@ class Proxy(Server):
             )
         if cursor is not None and find_next(answer.raw) == cursor:
             raise UpstreamError(self.name, f"has a list without end: {method}")
-        raw, change = answer.raw, None
+        raw = answer.raw
         if method == "tools/list":
             self.tool_headers.learn(raw)
             if is_read_only(call):
                 raw = self._read_only_tools.filter(raw)
-            # In the modern era the server decides, and the list does not say.
-            if self._has_tasks and call.era.revision.tasks and not answer.revision.tasks:
-                change = _offer_tasks
-        return fit_result(call, method, raw, answer.revision, change)
+        return fit_result(call, method, raw, answer.revision)
 
     def _call_tool(self, call: Call) -> Coroutine[Any, Any, Outcome]:
         given: CallToolParams = call.params  # type: ignore[assignment]
         params: dict[str, Any] = {"name": given.name}
         if given.arguments is not UNSET:
             params["arguments"] = given.arguments
-        if self._has_tasks or is_read_only(call):
-            return self._call_checked_tool(call, given, params)
+        if is_read_only(call):
+            return self._call_read_only_tool(call, given.name, params)
+        return self._forward_tool(call, params)
+
+    def _forward_tool(self, call: Call, params: dict[str, Any]) -> Coroutine[Any, Any, Outcome]:
+        if self.upstream_tasks.family is not None:
+            return self.upstream_tasks.call_tool(call, params)
         return self._forward(call, params)
 
-    async def _call_checked_tool(
-        self, call: Call, given: CallToolParams, params: dict[str, Any]
-    ) -> Outcome:
-        if is_read_only(call) and not await self._read_only_tools.have(call, given.name):
-            raise InvalidParamsError(f"Unknown tool: {given.name!r}")
-        if not self._has_tasks:
-            return await self._forward(call, params)
-        asked = call.era.tasks.is_wanted(call)
-        if asked and call.era.revision.tasks:
-            params["task"] = given.task
-        prepare = partial(self.kept_tasks.prepare, call, given.name)
-        answer = await self.forwarder.forward(
-            call, "tools/call", params, tasks=asked, prepare=prepare
-        )
-        return self.kept_tasks.answer_call(call, answer, asked=asked)
+    async def _call_read_only_tool(self, call: Call, name: str, params: dict[str, Any]) -> Outcome:
+        if not await self._read_only_tools.have(call, name):
+            raise InvalidParamsError(f"Unknown tool: {name!r}")
+        return await self._forward_tool(call, params)
+
+    def _about_task(self, call: Call) -> Coroutine[Any, Any, Outcome]:
+        return self.upstream_tasks.run(call)
 
     async def _get_prompt(self, call: Call) -> Outcome:
         given: GetPromptParams = call.params  # type: ignore[assignment]
@@ -349,6 +341,8 @@ class Proxy(Server):
                 watched.append(uri)
             if wanted.resource_subscriptions is not None:
                 wanted.resource_subscriptions = watched
+            # subs.ack-subset: the notifications of the upstream's tasks are not passed on
+            wanted.task_ids = None
             running: Any = own.run(call)
             return await running
         finally:
@@ -363,7 +357,7 @@ class Proxy(Server):
             return self._capabilities
         # Another process of a cluster may have created tasks.
         is_alone = self.provider.membership is None
-        return _EVERYTHING if is_alone else {**_EVERYTHING, "tasks": _TASKS}
+        return _EVERYTHING if is_alone else {**_EVERYTHING, "tasks": TASK_CAPABILITY}
 
     def _opened(self, connection: UpstreamConnection) -> None:
         """Take over what a new connection says about the upstream."""
@@ -375,9 +369,9 @@ class Proxy(Server):
             found[name] = {**found[name], "listChanged": True}
         if not revision.completions_capability and ("prompts" in found or "resources" in found):
             found["completions"] = {}
-        self._has_tasks = _offers_tasks(given)
-        if self._has_tasks:
-            found["tasks"] = _TASKS
+        self.upstream_tasks.attach(connection)
+        if self.upstream_tasks.family is not None:
+            found["tasks"] = TASK_CAPABILITY
         self._capabilities = found
         self._instructions = facts.instructions
         self.relay.attach(connection)
@@ -390,25 +384,9 @@ class Proxy(Server):
         if message.method == "notifications/elicitation/complete":
             self.forwarder.asker.complete(message)
         elif message.method == "notifications/tasks/status":
-            task = self.kept_tasks.read_status(message)
+            task = self.upstream_tasks.read_status(message)
             if task is not None:
                 self._bus.publish(ChangeEvent(ChangeKind.TASK, task=task))
-
-
-def _offers_tasks(capabilities: Mapping[str, Any]) -> bool:
-    extensions = capabilities.get("extensions")
-    if isinstance(extensions, dict) and TASKS in extensions:
-        return True
-    tasks = capabilities.get("tasks")
-    requests = tasks.get("requests") if isinstance(tasks, dict) else None
-    tools = requests.get("tools") if isinstance(requests, dict) else None
-    return isinstance(tools, dict) and "call" in tools
-
-
-def _offer_tasks(members: dict[str, Any]) -> None:
-    """Say of each tool in a list that it can run as a task."""
-    for tool in members.get("tools", ()):
-        tool.setdefault("execution", {"taskSupport": "optional"})
 
 
 def _per_principal(auth: Any) -> FindCredentials | None:

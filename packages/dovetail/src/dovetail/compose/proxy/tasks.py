@@ -1,21 +1,15 @@
-"""Tasks of the upstream, as the tasks of the proxy: `KeptTasks` between any two eras.
+"""Tasks of the upstream, for callers of the same era.
 
-Both eras serve their task methods from this interface, so a task of a legacy upstream can be used
-by a modern caller and the reverse. A legacy upstream sends the questions of a task while
-tasks/result waits, so such a request is kept open for each task that has questions.
-
-The ids that callers with a principal see contain a tag: the upstream may not know the callers
-apart, and nobody may use the task of another. In a cluster they also name the process that
-created the task (`routed_tasks.py`).
+Between two eras a call is an ordinary one. The requests about a task are forwarded; what changes
+is its id: for callers with a principal it contains a tag, because the upstream may not know the
+callers apart, and nobody may use the task of another.
 """
 
 from __future__ import annotations
 
-import asyncio
 import secrets
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from datetime import datetime
 from hashlib import blake2b
 from typing import Any
@@ -23,50 +17,28 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 
-from dovetail.client.legacy_tasks import LegacyTaskCalls
+from dovetail.compose.proxy.back_channel import SessionAsker
 from dovetail.compose.proxy.connection import UpstreamConnection
 from dovetail.compose.proxy.failures import UpstreamError
 from dovetail.compose.proxy.forwarder import Forwarder, UpstreamResult
-from dovetail.compose.proxy.questions import KeptCall, fit_question
 from dovetail.compose.proxy.results import fit_result
-from dovetail.compose.proxy.routed_tasks import TaskRoutes
-from dovetail.core.call import Ask, Call
-from dovetail.core.era import Encoded
+from dovetail.core.call import Call
+from dovetail.core.dispatch import Outcome
 from dovetail.core.principal import owner_of
-from dovetail.core.tasks import KeptTasks, Status, TaskPage, TaskView
-from dovetail.errors import (
-    InternalError,
-    InvalidParamsError,
-    MethodNotFoundError,
-    RpcError,
-)
-from dovetail.spec.keys import RELATED_TASK
+from dovetail.core.tasks import Status, TaskView
+from dovetail.errors import InvalidParamsError, MethodNotFoundError
+from dovetail.spec.keys import RELATED_TASK, TASKS
+from dovetail.spec.models import CallToolParams, ListParams, TaskParams, TaskUpdateParams
 from dovetail.spec.revisions import Family
 from dovetail.wire import codec
 from dovetail.wire.messages import Notification
 
-__all__ = ["ProxyTasks"]
+__all__ = ["TASK_CAPABILITY", "TASK_METHODS", "ProxyTasks"]
 
-# Limits of what is remembered about tasks; the oldest are forgotten first.
+TASK_CAPABILITY: dict[str, Any] = {"cancel": {}, "requests": {"tools": {"call": {}}}}
+# Limit of the connections that are remembered for tasks; the oldest are forgotten first.
 _MAX_REMEMBERED = 10_000
-# Seconds between two polls of the upstream.
-_DEFAULT_POLL = 1.0
-_SHORTEST_POLL = 0.05
-_LONGEST_POLL = 10.0
-# Seconds that a kept tasks/result request may last.
-_RESULT_SECONDS = 86_400.0
-# How long a task is kept whose call did not become a task at the upstream.
-_FINISHED_TTL_MS = 3_600_000
-# The ids of such tasks.
-_FINISHED = "finished-"
-# In ids, before the process that created the task.
-_AT = "@"
-
-
-class _Error(Struct):
-    code: int
-    message: str = ""
-    data: Any = None
+_DEFAULT_POLL_MS = 1000
 
 
 class _Task(Struct, rename="camel"):
@@ -81,312 +53,248 @@ class _Task(Struct, rename="camel"):
     ttl_ms: float | None = None
     poll_interval: float | None = None
     poll_interval_ms: float | None = None
-    input_requests: dict[str, dict[str, Any]] = {}
-    result: Raw = Raw(b"")
-    error: Raw = Raw(b"")
+
+    def view(self, id: str) -> TaskView:
+        """Return the task with the id that callers know."""
+        ttl = self.ttl if self.ttl_ms is None else self.ttl_ms
+        poll = self.poll_interval if self.poll_interval_ms is None else self.poll_interval_ms
+        return TaskView(
+            id,
+            self.status,
+            _read_time(self.created_at),
+            _read_time(self.last_updated_at),
+            None if ttl is None else round(ttl),
+            round(_DEFAULT_POLL_MS if poll is None else poll),
+            message=self.status_message,
+        )
 
 
 class _Created(Struct):
     task: _Task
 
 
-class _Page(Struct, rename="camel"):
-    tasks: list[_Task]
-    next_cursor: str | None = None
+class _Known(Struct):
+    """The connection that a task was created on, and its id for callers."""
 
-
-@dataclass(slots=True)
-class _Known:
-    """What is remembered about a task."""
-
-    # None if another process created the task.
     home: UpstreamConnection | None
     public_id: str
-    waiting: KeptCall | None = None
 
 
-class ProxyTasks(KeptTasks):
+class _TaskAsker(SessionAsker):
+    """Asks the caller that waits for the result of a task, under the id that it knows."""
+
+    def __init__(self, id: str) -> None:
+        super().__init__()
+        self._id = id
+
+    async def ask(self, call: Call, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the caller's answer; raises RpcError."""
+        meta = {**(params.get("_meta") or {}), RELATED_TASK: {"taskId": self._id}}
+        return await super().ask(call, method, {**params, "_meta": meta})
+
+
+class ProxyTasks:
     """The tasks of an upstream."""
 
     def __init__(self, forwarder: Forwarder, keys: Callable[[], Sequence[bytes]]) -> None:
         """`keys`: the first one makes the tags of ids, all of them are accepted."""
         self._forwarder = forwarder
         self._keys = keys
-        self._routes: TaskRoutes | None = None
+        # The era of an upstream with tasks; None if it has none, or has not been reached yet.
+        self.family: Family | None = None
         # By the id of the upstream.
         self._known: dict[str, _Known] = {}
-        # Results of calls that the upstream answered at once, as tasks that have ended.
-        self._finished: dict[str, TaskView] = {}
-        self._reserved: set[tuple[str, str]] = set()
 
-    def join(self, routes: TaskRoutes, keys: Callable[[], Sequence[bytes]]) -> None:
-        """Share tasks with other processes, which have the same keys."""
-        self._routes = routes
+    def join(self, keys: Callable[[], Sequence[bytes]]) -> None:
+        """Use the keys of a cluster, so that all its processes accept the ids."""
         self._keys = keys
 
-    # -- creating -------------------------------------------------------------------------------
+    def attach(self, connection: UpstreamConnection) -> None:
+        """Take over what a new connection says about the upstream."""
+        has_tasks = _offers_tasks(connection.era.facts.capabilities)
+        self.family = connection.era.revision.family if has_tasks else None
 
-    async def prepare(
-        self, call: Call, name: str, connection: UpstreamConnection, params: dict[str, Any]
-    ) -> None:
-        """Ask a legacy upstream for a task, if the caller wants one and the tool has them."""
-        calls = connection.era.tasks
-        if not isinstance(calls, LegacyTaskCalls) or not connection.era.has_capability("tasks"):
-            params.pop("task", None)
-        elif call.era.revision.family is Family.MODERN:
-            support = await calls.find_support(name)
-            if call.era.tasks.is_wanted(call) and support != "forbidden":
-                params["task"] = {}
-            elif support == "required":
-                raise call.era.tasks.needed(name)
+    def hide(self, call: Call, capabilities: dict[str, Any]) -> None:
+        """Remove tasks from the capabilities for a caller of another era."""
+        if self.family is None or self.family is call.era.revision.family:
+            return
+        capabilities.pop("tasks", None)
+        extensions = capabilities.get("extensions", {})
+        extensions.pop(TASKS, None)
+        if not extensions:
+            capabilities.pop("extensions", None)
 
-    def answer_call(self, call: Call, answer: UpstreamResult, *, asked: bool) -> Encoded:
-        """Return the result of a tool, or the task that runs it; `asked`: for a task."""
-        revision = answer.revision
-        if answer.head is not None and answer.head.result_type == "task":
-            return call.era.tasks.created(call, self._read(call, _Task, answer))
-        is_legacy = revision.family is Family.LEGACY
-        if is_legacy and asked:
-            created = _decode(_Created, answer.raw)
-            if created is not None:
-                return call.era.tasks.created(call, self._view(call, created.task, answer))
-        result = fit_result(call, "tools/call", answer.raw, revision)
-        if asked and call.era.revision.family is Family.LEGACY:
-            return call.era.tasks.created(call, self._finish(call, result.body))
-        return result
+    def run(self, call: Call) -> Coroutine[Any, Any, Outcome]:
+        """Answer a request about a task."""
+        return TASK_METHODS[call.method](self, call)
 
-    def _finish(self, call: Call, result: bytes) -> TaskView:
-        status, message = call.era.tasks.status_of(result)
-        now = time.time()
-        id = self._publish(owner_of(call.principal), f"{_FINISHED}{secrets.token_hex(16)}")
-        view = TaskView(
-            id, status, now, now, _FINISHED_TTL_MS, 1000, message=message, result=result
-        )
-        _remember(self._finished, id, view)
-        return view
+    async def call_tool(self, call: Call, params: dict[str, Any]) -> Outcome:
+        """Return the result of a tool, or the task that runs it if the caller wants one."""
+        given: CallToolParams = call.params  # type: ignore[assignment]
+        family = call.era.revision.family
+        asked = self.family is family and call.era.tasks.is_wanted(call)
+        if asked and family is Family.LEGACY:
+            params["task"] = given.task
 
-    async def create(self, call: Call) -> TaskView:
-        """Not used: the upstream creates tasks."""
-        raise NotImplementedError
+        async def check(connection: UpstreamConnection, sent: dict[str, Any]) -> None:
+            # The upstream may have been replaced by one of the other era.
+            if not connection.is_legacy:
+                sent.pop("task", None)
 
-    # -- using ----------------------------------------------------------------------------------
-
-    async def get(self, call: Call, id: str) -> TaskView:
-        """Return a task of the caller; raises InvalidParamsError."""
-        own, node = self._resolve(call, id)
-        if id in self._finished:
-            return self._finished[id]
-        if self._routes is not None and await self._is_elsewhere(own, node):
-            return await self._routes.get(call, node, id)
-        known = self._known.get(own)
-        home = None if known is None else known.home
         answer = await self._forwarder.forward(
-            call, "tasks/get", {"taskId": own}, tasks=True, home=home
+            call,
+            "tools/call",
+            params,
+            tasks=asked and family is Family.MODERN,
+            prepare=check,
         )
-        view = self._read(call, _Task, answer, id)
-        if answer.revision.family is Family.MODERN:
-            return view
-        needs_result = call.era.revision.family is Family.MODERN or call.method == "tasks/result"
-        if not needs_result or view.status in (Status.WORKING, Status.CANCELLED):
-            return view
-        return await self._complete(call, own, view)
+        if asked and answer.revision.family is family:
+            task = _read_created(answer)
+            if task is not None:
+                view = task.view(self._remember(call, task.task_id, answer))
+                return call.era.tasks.created(call, view)
+        return fit_result(call, "tools/call", answer.raw, answer.revision)
 
-    async def _complete(self, call: Call, own: str, view: TaskView) -> TaskView:
-        """Add the questions or the outcome of a task of a legacy upstream."""
-        known = self._known[own]
-        if known.waiting is None:
-            caller = self._forwarder.caller_of(call)
-            home = known.home or await self._forwarder.upstream.acquire(caller)
-            known.waiting = self._forwarder.start(
-                home, call, caller, "tasks/result", {"taskId": own}, seconds=_RESULT_SECONDS
-            )
-        waiting = known.waiting
-        waiting.forwarding.call = call
-        asks = await waiting.outcome()
-        if asks is not None:
-            return replace(view, status=Status.INPUT_REQUIRED, asks=asks)
-        known.waiting = None
-        assert waiting.running is not None
-        try:
-            answer: UpstreamResult = waiting.running.result()
-        except RpcError as error:
-            failure = {"code": error.code, "message": error.message}
-            if error.data is not None:
-                failure["data"] = error.data
-            return replace(view, status=Status.FAILED, error=codec.encode(failure))
-        result = fit_result(call, "tools/call", answer.raw, answer.revision, _drop_related).body
-        status, message = call.era.tasks.status_of(result)
-        return replace(view, status=status, message=message or view.message, result=result)
+    # -- requests about tasks -------------------------------------------------------------------
 
-    async def changed(self, call: Call, seen: TaskView) -> TaskView:
-        """Poll the upstream until the task differs from `seen`."""
-        while True:
-            pause = (seen.poll_ms or _DEFAULT_POLL * 1000) / 1000
-            await asyncio.sleep(min(max(pause, _SHORTEST_POLL), _LONGEST_POLL))
-            view = await self.get(call, seen.id)
-            if (view.status, view.asks.keys()) != (seen.status, seen.asks.keys()):
-                return view
-
-    async def answer(self, call: Call, id: str, answers: Mapping[str, Raw]) -> None:
-        """Pass answers to a task; keys it did not ask for are ignored."""
-        own, node = self._resolve(call, id)
+    async def _forward(self, call: Call, **members: Any) -> tuple[UpstreamResult, str]:
+        """Send a request about a task; return the answer and the id that the caller knows."""
+        params: TaskParams = call.params  # type: ignore[assignment]
+        call.era.tasks.require(call)
+        id = params.task_id
+        own = self._resolve(call, id)
         known = self._known.get(own)
-        if self._routes is not None and await self._is_elsewhere(own, node):
-            await self._routes.answer(call, node, id, answers)
-        elif known is not None and known.waiting is not None:
-            for key, given in answers.items():
-                known.waiting.answer(key, codec.decode_as(dict[str, Any], given))
-        elif known is None or known.home is None or not known.home.is_legacy:
-            params = {"taskId": own, "inputResponses": dict(answers)}
-            home = None if known is None else known.home
-            await self._forwarder.forward(call, "tasks/update", params, tasks=True, home=home)
+        answer = await self._forwarder.forward(
+            call,
+            call.method,
+            {"taskId": own, **members},
+            tasks=call.era.revision.family is Family.MODERN,
+            prepare=self._check_era(call),
+            home=None if known is None else known.home,
+            asker=_TaskAsker(id) if call.method == "tasks/result" else None,
+        )
+        return answer, id
 
-    def refuse(self, id: str, key: str, error: Exception) -> None:
-        """Pass a refusal to answer on, if the upstream waits for it in this era."""
-        for known in self._known.values():
-            if known.public_id == id and known.waiting is not None:
-                known.waiting.answer(key, InternalError(str(error)))
-                return
-        node = id.rpartition(_AT)[2].partition(".")[0]
-        if self._routes is not None and node != self._routes.node:
-            self._routes.refuse(node, id, key, str(error))
+    def _check_era(self, call: Call) -> Callable[[UpstreamConnection, dict[str, Any]], Any]:
+        async def check(connection: UpstreamConnection, params: dict[str, Any]) -> None:
+            if connection.era.revision.family is not call.era.revision.family:
+                raise _unknown()
 
-    def take(self, id: str, key: str) -> bool:
-        """Reserve a question for the caller to send; False if it is reserved already."""
-        if (id, key) in self._reserved:
-            return False
-        self._reserved.add((id, key))
-        return True
+        return check
 
-    def give_back(self, id: str, key: str) -> None:
-        """Release a reserved question."""
-        self._reserved.discard((id, key))
+    async def _show(self, call: Call) -> Outcome:
+        answer, id = await self._forward(call)
 
-    async def cancel(self, call: Call, id: str) -> tuple[TaskView, bool]:
-        """Cancel a task; return it and whether it had ended before."""
-        view = await self.get(call, id)
-        if view.status.is_final:
-            return view, True
-        own, _ = self._resolve(call, id)
-        known = self._known.get(own)
-        home = None if known is None else known.home
-        await self._forwarder.forward(call, "tasks/cancel", {"taskId": own}, tasks=True, home=home)
-        if known is not None and known.waiting is not None:
-            known.waiting.end()
-            known.waiting = None
-        return await self.get(call, id), False
+        def rename(members: dict[str, Any]) -> None:
+            if "taskId" in members:
+                members["taskId"] = id
 
-    async def page(self, call: Call, cursor: str | None) -> TaskPage:
-        """Return tasks of the caller, if the upstream lists tasks."""
-        connection = await self._forwarder.upstream.acquire(self._forwarder.caller_of(call))
-        if not connection.is_legacy or not self._forwarder.upstream.is_per_principal:
+        return fit_result(call, call.method, answer.raw, answer.revision, rename)
+
+    async def _update(self, call: Call) -> Outcome:
+        params: TaskUpdateParams = call.params  # type: ignore[assignment]
+        answer, _ = await self._forward(call, inputResponses=params.input_responses)
+        return fit_result(call, call.method, answer.raw, answer.revision)
+
+    async def _result(self, call: Call) -> Outcome:
+        answer, id = await self._forward(call)
+
+        def rename(members: dict[str, Any]) -> None:
+            meta = codec.decode_as(dict[str, Any], members.get("_meta", b"{}"))
+            members["_meta"] = {**meta, RELATED_TASK: {"taskId": id}}
+
+        return fit_result(call, "tools/call", answer.raw, answer.revision, rename)
+
+    async def _list(self, call: Call) -> Outcome:
+        if not self._forwarder.upstream.is_per_principal:
             # Without credentials of their own, callers would see the tasks of each other.
             raise MethodNotFoundError(
                 "Method not found: 'tasks/list' is not served here: the upstream cannot tell "
                 "its callers apart"
             )
-        params = {} if cursor is None else {"cursor": cursor}
-        answer = await self._forwarder.forward(call, "tasks/list", params, home=connection)
-        page = _decode(_Page, answer.raw)
-        if page is None:
-            raise UpstreamError(self._forwarder.upstream.name, "sent an invalid list of tasks")
-        tasks = [self._view(call, task, answer) for task in page.tasks]
-        return TaskPage(tasks, page.next_cursor)
+        params: ListParams = call.params  # type: ignore[assignment]
+        cursor = {} if params.cursor is None else {"cursor": params.cursor}
+        answer = await self._forwarder.forward(
+            call, "tasks/list", cursor, prepare=self._check_era(call)
+        )
+
+        def rename(members: dict[str, Any]) -> None:
+            listed = codec.decode_as(list[dict[str, Any]], members.get("tasks", b"[]"))
+            for task in listed:
+                task["taskId"] = self._remember(call, str(task.get("taskId")), answer)
+            members["tasks"] = listed
+
+        try:
+            return fit_result(call, call.method, answer.raw, answer.revision, rename)
+        except msgspec.ValidationError:
+            name = self._forwarder.upstream.name
+            raise UpstreamError(name, "sent an invalid list of tasks") from None
 
     def read_status(self, message: Notification) -> TaskView | None:
         """Return the task that a notification reports, if it was created here."""
         task = None if message.params is None else _decode(_Task, message.params)
         known = None if task is None else self._known.get(task.task_id)
-        return None if task is None or known is None else _view_of(task, known.public_id)
-
-    def close(self) -> None:
-        """Give up requests that wait for results."""
-        for known in self._known.values():
-            if known.waiting is not None:
-                known.waiting.end()
+        return None if task is None or known is None else task.view(known.public_id)
 
     # -- ids ------------------------------------------------------------------------------------
 
-    def _publish(self, owner: str | None, own: str) -> str:
-        id = own if self._routes is None else f"{own}{_AT}{self._routes.node}"
-        return id if owner is None else f"{id}.{_tag(self._keys()[0], owner, id)}"
-
-    def _resolve(self, call: Call, id: str) -> tuple[str, str]:
-        """Return the id of the upstream and the process that created the task.
-
-        Raises InvalidParamsError for a task of another caller.
-        """
-        owner = owner_of(call.principal)
-        if owner is not None:
-            id, _, given = id.rpartition(".")
-            tags = [_tag(key, owner, id).encode() for key in self._keys()]
-            if not any(secrets.compare_digest(given.encode(), tag) for tag in tags):
-                raise InvalidParamsError("Unknown task")
-        own, _, node = id.rpartition(_AT)
-        return (id, "") if self._routes is None or not own else (own, node)
-
-    async def _is_elsewhere(self, own: str, node: str) -> bool:
-        """Whether another process has to be asked about a task."""
-        if self._forwarder.upstream.is_known_as_modern and not own.startswith(_FINISHED):
-            return False
-        return self._routes is not None and await self._routes.leads_to(node)
-
-    # -- reading --------------------------------------------------------------------------------
-
-    def _read(
-        self, call: Call, kind: type[_Task], answer: UpstreamResult, id: str | None = None
-    ) -> TaskView:
-        task = _decode(kind, answer.raw)
-        if task is None:
-            raise UpstreamError(self._forwarder.upstream.name, "sent an invalid task")
-        return self._view(call, task, answer, id)
-
-    def _view(
-        self, call: Call, task: _Task, answer: UpstreamResult, id: str | None = None
-    ) -> TaskView:
-        """Return a task; `id` is the one that the caller knows, if it knows one."""
-        known = self._known.get(task.task_id)
+    def _remember(self, call: Call, own: str, answer: UpstreamResult) -> str:
+        """Return the id of a task for its caller."""
+        known = self._known.get(own)
         if known is None:
-            public = id or self._publish(owner_of(call.principal), task.task_id)
-            known = _Known(answer.connection, public)
-            _remember(self._known, task.task_id, known)
-        view = _view_of(task, known.public_id)
-        if task.input_requests:
-            revision = call.era.revision
-            asks = {
-                key: Ask(
-                    key,
-                    str(each.get("method")),
-                    fit_question(str(each.get("method")), each.get("params") or {}, revision),
-                )
-                for key, each in task.input_requests.items()
-            }
-            view = replace(view, asks=asks)
-        if bytes(task.error):
-            view = replace(view, error=bytes(task.error))
-        elif bytes(task.result):
-            result = fit_result(call, "tools/call", task.result.copy(), answer.revision).body
-            status, message = call.era.tasks.status_of(result)
-            view = replace(view, status=status, message=message or view.message, result=result)
-        return view
+            if len(self._known) >= _MAX_REMEMBERED:
+                del self._known[next(iter(self._known))]
+            owner = owner_of(call.principal)
+            id = own if owner is None else f"{own}.{_tag(self._keys()[0], owner, own)}"
+            known = self._known[own] = _Known(answer.connection, id)
+        return known.public_id
+
+    def _resolve(self, call: Call, id: str) -> str:
+        """Return the id of the upstream; raises InvalidParamsError for the task of another."""
+        owner = owner_of(call.principal)
+        if owner is None:
+            return id
+        own, _, given = id.rpartition(".")
+        tags = [_tag(key, owner, own).encode() for key in self._keys()]
+        if not any(secrets.compare_digest(given.encode(), tag) for tag in tags):
+            raise _unknown()
+        return own
+
+
+TASK_METHODS: Mapping[str, Callable[[ProxyTasks, Call], Coroutine[Any, Any, Outcome]]] = {
+    "tasks/get": ProxyTasks._show,
+    "tasks/cancel": ProxyTasks._show,
+    "tasks/update": ProxyTasks._update,
+    "tasks/result": ProxyTasks._result,
+    "tasks/list": ProxyTasks._list,
+}
+
+
+def _offers_tasks(capabilities: Mapping[str, Any]) -> bool:
+    extensions = capabilities.get("extensions")
+    if isinstance(extensions, dict) and TASKS in extensions:
+        return True
+    tasks = capabilities.get("tasks")
+    requests = tasks.get("requests") if isinstance(tasks, dict) else None
+    tools = requests.get("tools") if isinstance(requests, dict) else None
+    return isinstance(tools, dict) and "call" in tools
+
+
+def _read_created(answer: UpstreamResult) -> _Task | None:
+    if answer.head is not None:
+        task = _decode(_Task, answer.raw) if answer.head.result_type == "task" else None
+    else:
+        created = _decode(_Created, answer.raw)
+        task = None if created is None else created.task
+    return task
 
 
 def _tag(key: bytes, owner: str, id: str) -> str:
     return blake2b(codec.encode([owner, id]), key=key[:64], digest_size=12).hexdigest()
 
 
-def _view_of(task: _Task, id: str) -> TaskView:
-    ttl = task.ttl if task.ttl_ms is None else task.ttl_ms
-    poll = task.poll_interval if task.poll_interval_ms is None else task.poll_interval_ms
-    return TaskView(
-        id,
-        task.status,
-        _read_time(task.created_at),
-        _read_time(task.last_updated_at),
-        None if ttl is None else round(ttl),
-        round(_DEFAULT_POLL * 1000 if poll is None else poll),
-        message=task.status_message,
-    )
+def _unknown() -> InvalidParamsError:
+    return InvalidParamsError("Unknown task")
 
 
 def _read_time(text: str) -> float:
@@ -401,17 +309,3 @@ def _decode(kind: type[Any], raw: Raw) -> Any:
         return codec.decode_as(kind, raw)
     except msgspec.ValidationError:
         return None
-
-
-def _drop_related(members: dict[str, Any]) -> None:
-    """Remove the id of the upstream's task from its result."""
-    meta = codec.decode_as(dict[str, Raw], members.pop("_meta", b"{}"))
-    meta.pop(RELATED_TASK, None)
-    if meta:
-        members["_meta"] = Raw(codec.encode(meta))
-
-
-def _remember(table: dict[str, Any], id: str, value: Any) -> None:
-    if len(table) >= _MAX_REMEMBERED:
-        del table[next(iter(table))]
-    table[id] = value

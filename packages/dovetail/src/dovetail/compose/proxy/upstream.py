@@ -109,11 +109,6 @@ class Upstream:
         return self._settings.per_principal
 
     @property
-    def is_known_as_modern(self) -> bool:
-        """Whether it was modern when the last connection was opened."""
-        return self._is_legacy is False
-
-    @property
     def timeout(self) -> float:
         """Seconds to connect in."""
         return self._settings.timeout
