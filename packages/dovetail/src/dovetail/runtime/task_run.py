@@ -208,7 +208,7 @@ class TaskRun:
 
     def _update_asks(self) -> None:
         """Publish and save the pending questions; tasks.leave-input-required if there are none."""
-        if self.call.cancelled:
+        if self.call.phase.is_cancelled:
             # The row says how the task has ended; or the server shuts down, and the next process
             # needs the questions of the row.
             return

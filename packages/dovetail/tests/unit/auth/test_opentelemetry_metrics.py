@@ -153,5 +153,5 @@ def test_a_modern_connection_is_no_session() -> None:
 
 def test_a_missing_package_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "opentelemetry", None)
-    with pytest.raises(UsageError, match="opentelemetry-api"):
+    with pytest.raises(UsageError, match=r"pip install 'dovetail-mcp\[traces\]'"):
         OpenTelemetryMetrics()

@@ -223,5 +223,5 @@ def test_a_trace_context_that_the_caller_gives_is_sent_as_it_is() -> None:
 
 def test_a_missing_package_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "opentelemetry", None)
-    with pytest.raises(UsageError, match="opentelemetry-api"):
+    with pytest.raises(UsageError, match=r"pip install 'dovetail-mcp\[traces\]'"):
         Telemetry()
