@@ -37,7 +37,4 @@ def judge_cluster(results: ClusterResults) -> list[Target]:
             1.1,
             is_ceiling=True,
         ),
-        Target(
-            "calls of the busier worker above the mean", results.spread, 0.2, 1.0, is_ceiling=True
-        ),
     ]

@@ -246,8 +246,8 @@ def _read_worker(
 ) -> tuple[int, int] | None:
     if value is None:
         return None
-    channel, report = value.split(",")
-    return int(channel), int(report)
+    listener, report = value.split(",")
+    return int(listener), int(report)
 
 
 # For workers only.

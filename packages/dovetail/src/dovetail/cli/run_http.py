@@ -1,7 +1,7 @@
 """`dovetail run FILE --http`: serve over HTTP, in one process or under a supervisor.
 
-A worker is the same command with `--worker`: it gets its connections from the supervisor, and sends
-a report when it is ready. Messages for the user go to stderr.
+A worker is the same command with `--worker`: it gets its listening socket from the supervisor, and
+sends a report when it is ready. Messages for the user go to stderr.
 """
 
 from __future__ import annotations
@@ -14,14 +14,13 @@ import re
 import signal
 import socket
 import sys
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dovetail.cli.access_log import log_requests
 from dovetail.cli.applications import AppEndpoint
-from dovetail.cli.connection_sharing import SharedAcceptor
 from dovetail.cli.consoles import add_console, open_page, watch_guard
 from dovetail.cli.exit_deadline import ExitDeadline
 from dovetail.cli.gc_tuning import tune_gc
@@ -41,7 +40,6 @@ from dovetail.runtime.cluster_url import CLUSTER
 from dovetail.runtime.state_keys import KEYS_FILE
 from dovetail.server import HttpAppOptions, Server
 from dovetail.stores.rounds_sqlite import SqliteRounds
-from dovetail.transports.acceptors import Acceptor
 from dovetail.transports.asgi.messages import ServedApp
 from dovetail.transports.http_server import HttpParser, bind, serve_app
 from dovetail.transports.outer_app import OuterApp
@@ -59,6 +57,7 @@ __all__ = [
     "describe",
     "make_app",
     "make_runner",
+    "open_listeners",
     "parse_address",
     "run_http",
     "serve_until_signal",
@@ -91,7 +90,7 @@ class HttpSettings:
     reload: bool = False
     parser: HttpParser = "auto"
     guard: GuardOptions = field(default_factory=GuardOptions)
-    # File descriptors of the socket that passes connections, and of the pipe for the report.
+    # File descriptors of the listening socket, and of the pipe for the report.
     worker: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:
@@ -192,7 +191,7 @@ def _serve_site(make_site: Callable[[asyncio.Runner], _Site], run: HttpSettings)
 
 
 def _serve_as_worker(
-    site: _Site, run: HttpSettings, channel: int, report: int, *, runner: asyncio.Runner
+    site: _Site, run: HttpSettings, listener: int, report: int, *, runner: asyncio.Runner
 ) -> None:
     def report_start() -> None:
         with open(report, "wb") as pipe:
@@ -200,7 +199,7 @@ def _serve_as_worker(
         # The supervisor never writes to stdin; EOF means that it has ended.
         asyncio.get_running_loop().add_reader(0, os.kill, os.getpid(), signal.SIGTERM)
 
-    site.serve(SharedAcceptor(socket.socket(fileno=channel), run.port), runner, report_start)
+    site.serve(socket.socket(fileno=listener), runner, report_start)
 
 
 class _Site:
@@ -254,7 +253,7 @@ class _Site:
                 engine.eras.rounds.set_default_store(SqliteRounds(f"{folder}/rounds"))
 
     def serve(
-        self, listener: socket.socket | Acceptor, runner: asyncio.Runner, ready: Callable[[], None]
+        self, listener: socket.socket, runner: asyncio.Runner, ready: Callable[[], None]
     ) -> None:
         """Serve until a signal arrives."""
         serve_until_signal(
@@ -325,7 +324,7 @@ def make_runner() -> asyncio.Runner:
 def serve_until_signal(
     app: ServedApp,
     servers: Sequence[Server],
-    listener: socket.socket | Acceptor,
+    listener: socket.socket,
     run: HttpSettings,
     on_ready: Callable[[int], None],
     *,
@@ -362,11 +361,10 @@ def _find_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
 
 def _supervise(command: Sequence[str], run: HttpSettings, folder: Path | None) -> int:
     """Run a command line in workers; with --reload, while no file in the folder changes."""
-    with bind(run.host, run.port) as listener:
-        port = listener.getsockname()[1]
+    with open_listeners(run) as (port, open_listener):
         supervisor = Supervisor(
             [sys.executable, "-m", "dovetail", *command, *_worker_arguments(run, port)],
-            listener,
+            open_listener,
             log=_log,
             announce=lambda report: _announce(report, port, run),
         )
@@ -374,6 +372,20 @@ def _supervise(command: Sequence[str], run: HttpSettings, folder: Path | None) -
             assert folder is not None
             return asyncio.run(_until_signal(supervisor.reload(folder)))
         return asyncio.run(_until_signal(supervisor.keep(run.workers), supervisor.restart))
+
+
+@contextlib.contextmanager
+def open_listeners(run: HttpSettings) -> Iterator[tuple[int, Callable[[], socket.socket]]]:
+    """Yield the port, and a function that opens a socket for a worker."""
+    # Not shared, so that it fails if another process serves there.
+    with bind(run.host, run.port) as listener:
+        port = listener.getsockname()[1]
+        if sys.platform.startswith("linux"):
+            listener.close()
+            yield port, lambda: bind(run.host, port, share=True)
+        else:
+            # Other systems do not divide connections among sockets; workers accept from one.
+            yield port, listener.dup
 
 
 def _worker_arguments(run: HttpSettings, port: int) -> list[str]:

@@ -1,8 +1,12 @@
-"""Worker processes behind one listening socket: several, or one that is restarted.
+"""Worker processes on one address: several, or one that is restarted.
 
-The supervisor accepts connections and passes them to the workers, see `connection_sharing.py`. A
-worker writes a report to a pipe when it is ready; if the pipe closes without one, the worker could
-not start. SIGHUP replaces the workers one after the other, without losing a request.
+Each worker listens on a socket of its own (SO_REUSEPORT), and the system chooses one for each
+connection by a hash of its addresses. The supervisor binds the sockets and keeps them open, so a
+worker that is restarted leaves its socket, with the connections that wait, to the next one. The
+socket of a worker that died is closed, so that new connections reach the others.
+
+A worker writes a report to a pipe when it is ready; if the pipe closes without one, the worker
+could not start. SIGHUP replaces the workers one after the other, without losing a request.
 All workers get the same random key for sealed state. Workers run in their own process sessions, so
 that Ctrl-C reaches only the supervisor, and exit when their stdin is closed, which happens when the
 supervisor ends.
@@ -24,7 +28,6 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct
 
-from dovetail.cli.connection_sharing import ConnectionSharer
 from dovetail.cli.file_watcher import take_snapshot, wait_for_change
 from dovetail.wire import codec
 
@@ -72,10 +75,10 @@ class _StartError(Exception):
 
 
 class _Worker(NamedTuple):
-    """A running worker, and the socket through which it gets connections."""
+    """A running worker, and the socket that it listens on."""
 
     process: Process
-    channel: socket.socket
+    listener: socket.socket
 
 
 class _Slot:
@@ -93,17 +96,17 @@ class Supervisor:
     def __init__(
         self,
         command: Sequence[str],
-        listener: socket.socket,
+        open_listener: Callable[[], socket.socket],
         *,
         log: Callable[[str], None],
         announce: Callable[[WorkerReport], None],
     ) -> None:
-        """`announce` is called once, with the report of the first worker.
+        """`open_listener` returns another socket on the address, for a worker to listen on.
 
-        The listener is closed when the supervisor stops.
+        `announce` is called once, with the report of the first worker.
         """
         self._command = command
-        self._sharer = ConnectionSharer(listener)
+        self._open_listener = open_listener
         self._log = log
         self._announce = announce
         self._running: set[_Worker] = set()
@@ -145,18 +148,21 @@ class Supervisor:
             code = await worker.process.wait()
             async with slot.replacing:
                 if slot.worker is worker:
-                    self._forget(worker)
+                    self._running.discard(worker)
+                    if self._running:
+                        # The others get the connections that would wait here.
+                        worker.listener.close()
                     self._log(
                         f"Worker {worker.process.pid} exited with code {code}; starting another one"
                     )
-                    slot.worker = await self._start_again()
+                    slot.worker = await self._start_again(worker.listener)
 
-    async def _start_again(self) -> _Worker:
+    async def _start_again(self, listener: socket.socket) -> _Worker:
         """Start a worker in place of one that has ended; raises _StartError if it was the last."""
         while True:
             await asyncio.sleep(_RESTART_DELAY)
             try:
-                return await self._start()
+                return await self._start(listener if listener.fileno() >= 0 else None)
             except _StartError:
                 if not self._running:
                     raise
@@ -174,7 +180,7 @@ class Supervisor:
             try:
                 for slot in slots:
                     async with slot.replacing:
-                        old, slot.worker = slot.worker, await self._start()
+                        old, slot.worker = slot.worker, await self._start(slot.worker.listener)
                         await self._stop(old)
             except _StartError:
                 self._log("The new worker could not start; the old workers go on")
@@ -183,13 +189,16 @@ class Supervisor:
 
     async def reload(self, folder: Path) -> int:
         """Keep one worker, and restart it whenever a Python file in the folder changes."""
+        listener = self._open_listener()
+        # Connections wait while there is no worker.
+        listener.listen()
         try:
             while True:
                 before = take_snapshot(folder)
                 change = asyncio.ensure_future(wait_for_change(folder, before))
                 worker: _Worker | None = None
                 with contextlib.suppress(_StartError):
-                    worker = await self._start()
+                    worker = await self._start(listener)
                     end = asyncio.ensure_future(worker.process.wait())
                     await asyncio.wait([change, end], return_when=asyncio.FIRST_COMPLETED)
                 if not change.done():
@@ -200,53 +209,51 @@ class Supervisor:
                     await self._stop(worker, signal.SIGINT)
                     await end
         finally:
+            listener.close()
             await self._shut_down()
 
-    async def _start(self) -> _Worker:
-        """Start a worker and wait until it is ready; raises _StartError."""
+    async def _start(self, listener: socket.socket | None = None) -> _Worker:
+        """Start a worker, on a socket of its own unless there is one, and wait until it is ready.
+
+        Raises _StartError.
+        """
+        own = self._open_listener() if listener is None else listener
         reading, writing = os.pipe()
-        channel, other = socket.socketpair()
         try:
             process = await asyncio.create_subprocess_exec(
                 *self._command,
-                f"--worker={other.fileno()},{writing}",
+                f"--worker={own.fileno()},{writing}",
                 stdin=PIPE,
                 env=self._environment,
-                pass_fds=(other.fileno(), writing),
+                pass_fds=(own.fileno(), writing),
                 start_new_session=True,
             )
         finally:
             os.close(writing)
-            other.close()
-        worker = _Worker(process, channel)
+        worker = _Worker(process, own)
         self._running.add(worker)
         data = await read_all(reading)
         if not data:
             code = await process.wait()
-            self._forget(worker)
+            self._running.discard(worker)
+            if listener is None:
+                own.close()
             raise _StartError(code)
         report = codec.decode_as(WorkerReport, data)
         self._grace = report.grace
-        self._sharer.add(channel)
         if not self._is_announced:
             self._is_announced = True
             self._announce(report)
         return worker
 
     async def _stop(self, worker: _Worker, number: signal.Signals = signal.SIGTERM) -> None:
-        # It must not get connections that it would never see.
-        self._sharer.remove(worker.channel)
         await stop_process(worker.process, self._grace, number)
-        self._forget(worker)
-
-    def _forget(self, worker: _Worker) -> None:
         self._running.discard(worker)
-        self._sharer.remove(worker.channel)
-        worker.channel.close()
 
     async def _shut_down(self) -> None:
-        # Otherwise clients could still connect, and nobody would answer them.
-        self._sharer.close()
+        # Before the workers end: nobody would answer the connections that wait here.
+        for worker in self._running:
+            worker.listener.close()
         await asyncio.gather(*map(self._stop, list(self._running)))
         self._folder.cleanup()
 

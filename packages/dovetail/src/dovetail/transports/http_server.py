@@ -23,14 +23,13 @@ import uvicorn
 from dovetail.errors import TransportError
 from dovetail.runtime.auth_backend import AuthBackend
 from dovetail.server import HttpAppOptions, Server
-from dovetail.transports.acceptors import BACKLOG, Acceptor, ListenerAcceptor
 from dovetail.transports.asgi.error_status import respond_to_cancelled
 from dovetail.transports.asgi.messages import Receive, Scope, ServedApp, Transmit
 from dovetail.transports.draining import CLOSE, close_after_response
 from dovetail.transports.h11_protocol import TimedH11Protocol
 from dovetail.transports.outer_app import OuterApp
 
-__all__ = ["HttpParser", "bind", "serve_app", "serve_http"]
+__all__ = ["Acceptor", "HttpParser", "bind", "serve_app", "serve_http"]
 
 HttpParser: TypeAlias = Literal["auto", "httptools", "h11"]
 
@@ -45,6 +44,8 @@ _ARRIVAL_SECONDS = 0.1
 _DRAIN_CHECK_SECONDS = 0.01
 # Seconds for cancelled tasks to end.
 _CANCEL_SECONDS = 0.2
+# Connections that wait until they are accepted.
+_BACKLOG = 2048
 _HAS_HTTPTOOLS = find_spec("httptools") is not None
 
 
@@ -74,7 +75,7 @@ async def serve_http(
 async def serve_app(
     app: ServedApp,
     servers: Sequence[Server],
-    listener: socket.socket | Acceptor,
+    listener: socket.socket,
     *,
     parser: HttpParser = "auto",
     access_log: bool = False,
@@ -87,7 +88,7 @@ async def serve_app(
     `access_log`, each request is logged by the logger "uvicorn.access", and none takes the fast
     path. `on_stop` is called in the signal handler when the shutdown begins.
     """
-    acceptor = ListenerAcceptor(listener) if isinstance(listener, socket.socket) else listener
+    acceptor = Acceptor(listener)
     with contextlib.closing(acceptor):
         async with contextlib.AsyncExitStack() as started:
             is_outer = isinstance(app, OuterApp)
@@ -130,8 +131,12 @@ def _protocol(parser: HttpParser, app: ServedApp) -> Any:
     return fast_protocol(app)
 
 
-def bind(host: str, port: int) -> socket.socket:
-    """A listening socket; raises TransportError if the address is not available."""
+def bind(host: str, port: int, *, share: bool = False) -> socket.socket:
+    """A listening socket; raises TransportError if the address is not available.
+
+    Several sockets can have one address if `share` is true for all of them. Such a socket does not
+    listen yet; the system divides connections among those that do.
+    """
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         family, kind, _, _, address = found[0]
@@ -142,12 +147,69 @@ def bind(host: str, port: int) -> socket.socket:
         raise TransportError(f"Cannot listen on {host}: {error.strerror}") from None
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if share:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         listener.bind(address)
-        listener.listen(BACKLOG)
+        if not share:
+            listener.listen(_BACKLOG)
     except OSError as error:
         listener.close()
         raise TransportError(f"Cannot listen on {host}:{port}: {error.strerror}") from None
     return listener
+
+
+class Acceptor:
+    """Accepts the connections of a listening socket, and loses none when it stops."""
+
+    def __init__(self, listener: socket.socket) -> None:
+        self._listener = listener
+        self.port: int = listener.getsockname()[1]
+        self._factory: Callable[[], asyncio.Protocol] | None = None
+        self._server: asyncio.Server | None = None
+
+    async def open(self, factory: Callable[[], asyncio.Protocol]) -> None:
+        """Serve new connections with the protocols that `factory` makes."""
+        self._factory = factory
+        loop = asyncio.get_running_loop()
+        self._server = await loop.create_server(factory, sock=self._listener, backlog=_BACKLOG)
+
+    async def stop(self) -> None:
+        """Stop accepting; connections that wait already are served."""
+        if self._factory is None:
+            # It was cancelled before it began.
+            self.close()
+            return
+        # The system resets the connections in the queue of a listening socket that is closed. So
+        # a copy of the socket is closed last, right after its queue was found empty.
+        waiting = []
+        with self._listener.dup() as copy, contextlib.suppress(BlockingIOError):
+            copy.setblocking(False)
+            self.close()
+            # The event loop closes its socket in the next turn.
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+            while True:
+                waiting.append(copy.accept()[0])
+        for connection in waiting:
+            await self._adopt(connection, self._factory)
+
+    def close(self) -> None:
+        """Stop at once; may be called twice."""
+        if self._server is not None:
+            self._server.close()
+        self._listener.close()
+
+    async def _adopt(
+        self, connection: socket.socket, factory: Callable[[], asyncio.Protocol]
+    ) -> None:
+        connection.setblocking(False)
+        # The client may be gone already.
+        with contextlib.suppress(OSError):
+            # Without it, each event of a stream waits for the acknowledgement of the previous one.
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            await asyncio.get_running_loop().connect_accepted_socket(factory, connection)
+            return
+        connection.close()
 
 
 def _with_shutdown_response(
@@ -195,7 +257,7 @@ class _UvicornServer(uvicorn.Server):
         # Old versions of uvicorn return, newer ones exit. Both have logged the reason.
         if self.lifespan.should_exit:
             raise TransportError("The lifespan of the ASGI application failed to start")
-        await self._acceptor.open(self._make_protocol, lambda: len(self.server_state.connections))
+        await self._acceptor.open(self._make_protocol)
         if self._on_ready is not None:
             self._on_ready(self._acceptor.port)
 

@@ -24,7 +24,7 @@ from dovetail import Server
 from dovetail.cli import run_http as module
 from dovetail.cli.app import app
 from dovetail.cli.guard_options import GuardOptions
-from dovetail.cli.run_http import HttpSettings, parse_address, run_http
+from dovetail.cli.run_http import HttpSettings, open_listeners, parse_address, run_http
 from dovetail.cli.supervisor import EndpointReport
 from dovetail.errors import TransportError, UsageError
 from dovetail.runtime.cluster_url import CLUSTER
@@ -418,6 +418,22 @@ def test_workers_share_the_port_and_are_replaced(file: Path) -> None:
             assert server.wait_for(r"Worker (\d+) exited with code -9") == first
         assert [server.call() for _ in range(4)] == ["one"] * 4
         assert server.end() == 0
+
+
+@pytest.mark.parametrize("platform", ["linux", "darwin"])
+def test_any_worker_can_listen_on_the_port(platform: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", platform)
+    with (
+        open_listeners(HttpSettings()) as (port, open_listener),
+        open_listener() as one,
+        open_listener() as other,
+    ):
+        # As in a worker, when it is ready; sockets that do not listen get no connections.
+        one.listen()
+        other.close()
+        for _ in range(10):
+            with socket.create_connection(("127.0.0.1", port)), one.accept()[0]:
+                pass
 
 
 def test_a_worker_that_cannot_start_sets_the_exit_code(tmp_path: Path) -> None:

@@ -7,8 +7,7 @@ import socket
 
 import pytest
 
-from dovetail.transports.acceptors import ListenerAcceptor, adopt
-from dovetail.transports.http_server import bind
+from dovetail.transports.http_server import Acceptor, bind
 from tests.patience import CAP
 
 
@@ -32,9 +31,9 @@ def talk(connection: socket.socket) -> bytes:
 
 def test_connections_that_wait_are_served_and_later_ones_refused() -> None:
     async def run() -> None:
-        acceptor = ListenerAcceptor(bind("127.0.0.1", 0))
+        acceptor = Acceptor(bind("127.0.0.1", 0))
         address = ("127.0.0.1", acceptor.port)
-        await acceptor.open(Echo, int)
+        await acceptor.open(Echo)
         # The event loop has no turn to accept them before it stops.
         waiting = [socket.create_connection(address) for _ in range(5)]
         await acceptor.stop()
@@ -48,32 +47,7 @@ def test_connections_that_wait_are_served_and_later_ones_refused() -> None:
 
 
 def test_an_acceptor_that_was_never_opened_can_be_stopped() -> None:
-    acceptor = ListenerAcceptor(bind("127.0.0.1", 0))
+    acceptor = Acceptor(bind("127.0.0.1", 0))
     asyncio.run(acceptor.stop())
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(("127.0.0.1", acceptor.port))
-
-
-def test_events_of_an_adopted_connection_do_not_wait_for_acknowledgements() -> None:
-    async def run() -> None:
-        with (
-            bind("127.0.0.1", 0) as listener,
-            socket.create_connection(listener.getsockname()),
-        ):
-            accepted, _ = listener.accept()
-            with accepted.dup() as copy:
-                await adopt(accepted, Echo)
-                assert copy.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
-
-    asyncio.run(run())
-
-
-def test_a_connection_that_cannot_be_adopted_is_closed() -> None:
-    async def run() -> None:
-        # TCP_NODELAY does not exist there.
-        ours, theirs = socket.socketpair()
-        await adopt(ours, Echo)
-        assert ours.fileno() == -1
-        theirs.close()
-
-    asyncio.run(run())
