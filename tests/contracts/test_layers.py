@@ -26,7 +26,7 @@ from tools.public_api import PUBLIC_MODULES
 _PROTOCOL = ("errors", "wire", "spec")
 _RUNTIME = (*_PROTOCOL, "core", "features", "eras", "stores", "runtime")
 _SERVER = (*_RUNTIME, "server")
-_OUTER = ("transports", "client", "auth", "observability")
+_OUTER = ("transports", "client", "auth", "observability", "net", "oauth")
 
 # Layer of `dovetail` -> the layers it may import from.
 # Layers of the same rank (transports, client, auth) do not import each other.
@@ -35,6 +35,10 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "wire": ("errors",),
     "spec": ("errors",),
     "core": _PROTOCOL,
+    # HTTP requests of clients, and what they may connect to.
+    "net": ("errors",),
+    # What OAuth clients and resource servers share.
+    "oauth": (*_PROTOCOL, "core", "net"),
     "features": (*_PROTOCOL, "core"),
     "eras": (*_PROTOCOL, "core", "features"),
     # Interfaces and their default implementations; they hold bytes and know no protocol.
@@ -42,11 +46,11 @@ LAYERS: dict[str, tuple[str, ...]] = {
     # The asyncio part: worker threads, deadlines, tasks, the calls in flight of one client.
     "runtime": (*_PROTOCOL, "core", "features", "eras", "stores"),
     "server": _RUNTIME,
-    "transports": _SERVER,
-    "client": _SERVER,
+    "transports": (*_SERVER, "net"),
+    "client": (*_SERVER, "net", "oauth"),
     # The audit log, metrics and traces; a guard puts them into its chain.
     "observability": _SERVER,
-    "auth": (*_SERVER, "observability"),
+    "auth": (*_SERVER, "net", "oauth", "observability"),
     # Ready-made middleware; retries, circuit breakers and redaction are those of a guard.
     "middleware": (*_SERVER, "auth", "observability"),
     # What modules of `dovetail generate client` import.

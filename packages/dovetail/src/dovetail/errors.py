@@ -38,6 +38,7 @@ from contextlib import contextmanager
 from typing import Any, ClassVar
 
 __all__ = [
+    "AccessDeniedError",
     "DovetailError",
     "DuplicateError",
     "HeaderMismatchError",
@@ -60,6 +61,7 @@ __all__ = [
     "StoreError",
     "ToolError",
     "TransportError",
+    "UnreachableError",
     "UnsupportedVersionError",
     "UpstreamError",
     "UsageError",
@@ -299,3 +301,11 @@ class PeerError(DovetailError):
 
 class TransportError(DovetailError):
     """The connection to the other side failed or is closed."""
+
+
+class UnreachableError(TransportError):
+    """The server cannot be reached or denies access; another protocol era would not help."""
+
+
+class AccessDeniedError(UnreachableError):
+    """The server answered 401 or 403."""

@@ -7,19 +7,18 @@ Tokens are read from `Authorization: Bearer <token>` (RFC 6750) or `Authorizatio
 from __future__ import annotations
 
 from collections.abc import Collection, Coroutine, Mapping
-from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from dovetail.core.principal import Principal
+from dovetail.oauth.challenges import make_challenge
+from dovetail.oauth.dpop import BoundToken
 from dovetail.runtime.auth_backend import AuthRejection, AuthRequest
 
 __all__ = [
     "Authenticator",
-    "BoundToken",
     "Credentials",
     "Found",
     "Rejected",
-    "challenge",
     "read_credentials",
 ]
 
@@ -30,16 +29,6 @@ _SCHEMES = (b"bearer", b"dpop")
 MAX_TOKEN = 16 * 1024
 # The message for every invalid token; it does not say what is wrong.
 INVALID_TOKEN = "The access token is expired, revoked, malformed or not for this server"
-
-
-class BoundToken(NamedTuple):
-    """A token that is bound to a key of the client, and the proof of the request (RFC 9449)."""
-
-    token: bytes
-    proof: bytes | None
-    method: str
-    # Of the URL of the request, as it was sent.
-    path: str
 
 
 class Credentials(NamedTuple):
@@ -86,7 +75,7 @@ def read_credentials(request: AuthRequest) -> Credentials | AuthRejection | Reje
     token = given[len(scheme) + 1 :].strip()
     if not token or b" " in token or b"," in token:
         # auth.status-codes (2025-11-25 basic/authorization): malformed is 400
-        value = challenge(error="invalid_request")
+        value = make_challenge(error="invalid_request")
         text = "The Authorization header must be: Bearer, a space, and one token"
         return AuthRejection(400, text, ((b"www-authenticate", value.encode()),))
     if len(token) > MAX_TOKEN:
@@ -96,29 +85,3 @@ def read_credentials(request: AuthRequest) -> Credentials | AuthRejection | Reje
     path = (request.scope.get("raw_path") or request.scope["path"].encode()).decode("latin-1")
     bound = BoundToken(token, headers.get(b"dpop"), request.scope["method"], path.partition("?")[0])
     return Credentials(None, headers, bound)
-
-
-def challenge(
-    *,
-    metadata: str | None = None,
-    scopes: Collection[str] = (),
-    error: str | None = None,
-    description: str | None = None,
-    schemes: Mapping[str, str | None] = MappingProxyType({"Bearer": None}),
-) -> str:
-    """The value of WWW-Authenticate (RFC 6750 section 3, RFC 9728 section 5.1).
-
-    `schemes` maps each accepted scheme to the algorithms that it allows (RFC 9449 section 7.1).
-    """
-    named = {
-        "error": error,
-        "error_description": description,
-        "scope": " ".join(sorted(scopes)) or None,
-        "resource_metadata": metadata,
-    }
-    challenges = []
-    for scheme, algorithms in schemes.items():
-        params = {**named, "algs": algorithms}
-        words = (f'{name}="{value}"' for name, value in params.items() if value is not None)
-        challenges.append(f"{scheme} {', '.join(words)}".strip())
-    return ", ".join(challenges)

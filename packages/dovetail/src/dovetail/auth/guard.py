@@ -16,7 +16,6 @@ from dovetail.auth.credentials import (
     Authenticator,
     Found,
     Rejected,
-    challenge,
     read_credentials,
 )
 from dovetail.auth.limits import Limits, RateLimiter
@@ -27,6 +26,7 @@ from dovetail.core.permission import Permission, read_scopes
 from dovetail.core.principal import Principal
 from dovetail.errors import UsageError
 from dovetail.features.middleware import REQUESTS
+from dovetail.oauth.challenges import make_challenge
 from dovetail.observability.audit import AuditLog
 from dovetail.observability.metrics import Metrics
 from dovetail.runtime.auth_backend import AuthRejection, AuthRequest, AuthResult, PublicDocument
@@ -182,8 +182,8 @@ class Guard:
         self, error: str | None, scopes: Collection[str], description: str | None = None
     ) -> str:
         if self._oauth is None:
-            return challenge(error=error, scopes=scopes, description=description)
-        return challenge(
+            return make_challenge(error=error, scopes=scopes, description=description)
+        return make_challenge(
             error=error,
             scopes=scopes,
             description=description,

@@ -6,9 +6,10 @@ import base64
 from typing import Any
 from urllib.parse import quote
 
-from dovetail.auth.http_fetch import check_url, fetch_json
-from dovetail.auth.issuer import find_endpoint
 from dovetail.errors import RateLimitError, UsageError
+from dovetail.oauth.discovery import find_endpoint
+from dovetail.oauth.fetch import fetch_json
+from dovetail.oauth.urls import check_url
 from dovetail.runtime.rates import Bucket, Rate
 
 __all__ = ["Introspection"]

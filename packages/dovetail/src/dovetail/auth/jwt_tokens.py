@@ -7,12 +7,8 @@ from typing import Any, NamedTuple
 
 from dovetail.auth.credentials import Rejected
 
-__all__ = ["ALGORITHMS", "JwtRules", "TokenHead", "read_claims", "read_head"]
+__all__ = ["JwtRules", "TokenHead", "read_claims", "read_head"]
 
-# Not `none`, and no HMAC algorithms: a public key must never be used as a shared secret.
-ALGORITHMS = (
-    "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA",
-)  # fmt: skip
 # Claims that only other kinds of tokens have: ID tokens and logout tokens.
 _OTHER_KINDS = ("at_hash", "c_hash", "nonce", "events")
 _OTHER_TYPES = ("ID", "Refresh", "Offline", "Logout")

@@ -6,27 +6,33 @@ Tokens are validated and never passed on: a handler gets the claims, not the tok
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import time
 from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from dovetail.auth.credentials import BoundToken, Credentials, Found, Rejected, challenge
-from dovetail.auth.dpop import ALGORITHMS as PROOF_ALGORITHMS
-from dovetail.auth.dpop import ProofChecker, find_bound_key
-from dovetail.auth.http_fetch import check_url, fetch_json
+from dovetail.auth.credentials import Credentials, Found, Rejected
 from dovetail.auth.introspection import Introspection
-from dovetail.auth.issuer import find_endpoint
-from dovetail.auth.jwt_tokens import ALGORITHMS, JwtRules, TokenHead, read_claims, read_head
-from dovetail.auth.key_sets import KeySet
-from dovetail.auth.resource_metadata import document_of, is_metadata_path, metadata_url_of
-from dovetail.auth.token_cache import TokenCache
+from dovetail.auth.jwt_tokens import JwtRules, TokenHead, read_claims, read_head
 from dovetail.core.permission import read_scopes
 from dovetail.core.principal import Principal
 from dovetail.core.rounds import RoundStore
 from dovetail.errors import RateLimitError, StoreError, TransportError, UsageError
+from dovetail.oauth.challenges import make_challenge
+from dovetail.oauth.discovery import (
+    ResourceMetadata,
+    find_endpoint,
+    is_metadata_path,
+    metadata_url_of,
+)
+from dovetail.oauth.dpop import BoundToken, ProofChecker, find_bound_key
+from dovetail.oauth.fetch import fetch_json
+from dovetail.oauth.jwt_keys import ALGORITHMS, KeySet
+from dovetail.oauth.urls import check_url
 from dovetail.runtime.auth_backend import AuthRejection, PublicDocument
+from dovetail.wire import codec
 
 __all__ = ["OAuth"]
 
@@ -36,6 +42,33 @@ ScopesOf = Callable[[Mapping[str, Any]], Iterable[str]]
 # A scope that servers must not request (auth.no-offline-access).
 _OFFLINE_ACCESS = "offline_access"
 _DPOP = "DPoP"
+_MAX_TOKENS = 10_000
+
+
+class TokenCache:
+    """Principals by the digest of their token, for `lifetime` seconds or until it expires."""
+
+    def __init__(self, lifetime: float) -> None:
+        self._lifetime = lifetime
+        self._known: dict[bytes, tuple[Principal, float]] = {}
+
+    def find(self, token: bytes) -> Principal | None:
+        """The principal of a token, if it is cached."""
+        known = self._known.get(hashlib.sha256(token).digest())
+        if known is None or time.time() >= known[1]:
+            return None
+        return known[0]
+
+    def keep(self, token: bytes, principal: Principal, expires: float) -> None:
+        """Cache a token that is valid until `expires`."""
+        if len(self._known) >= _MAX_TOKENS:
+            self._known.clear()
+        until = min(expires, time.time() + self._lifetime)
+        self._known[hashlib.sha256(token).digest()] = principal, until
+
+    def clear(self) -> None:
+        """Drop all tokens, so that they are validated again."""
+        self._known.clear()
 
 
 class OAuth:
@@ -111,19 +144,18 @@ class OAuth:
         # Scheme -> its algorithms, for challenges.
         self.schemes = {
             **({} if self._requires_proof else {"Bearer": None}),
-            **({_DPOP: " ".join(PROOF_ALGORITHMS)} if dpop else {}),
+            **({_DPOP: " ".join(ALGORITHMS)} if dpop else {}),
         }
-        self._document = document_of(
-            self.resource,
-            [self.issuer],
-            self.scopes | self.step_up,
-            resource_name,
-            {
-                "dpop_signing_alg_values_supported": PROOF_ALGORITHMS,
-                "dpop_bound_access_tokens_required": self._requires_proof,
-            }
-            if dpop
-            else {},
+        self._document = codec.encode(
+            ResourceMetadata(
+                resource=self.resource,
+                authorization_servers=[self.issuer],
+                bearer_methods_supported=["header"],
+                scopes_supported=sorted(self.scopes | self.step_up),
+                resource_name=resource_name,
+                dpop_signing_alg_values_supported=ALGORITHMS if dpop else (),
+                dpop_bound_access_tokens_required=self._requires_proof if dpop else None,
+            )
         )
 
     @classmethod
@@ -213,7 +245,7 @@ class OAuth:
 
     def _refuse_proof(self, problem: str) -> AuthRejection:
         text = f"The DPoP proof is not valid: {problem}"
-        value = challenge(
+        value = make_challenge(
             error="invalid_dpop_proof",
             description=text,
             metadata=self.metadata_url,

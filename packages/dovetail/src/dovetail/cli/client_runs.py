@@ -15,10 +15,9 @@ from dovetail.cli.stored_login import make_auth
 from dovetail.cli.targets import TargetOptions
 from dovetail.cli.terminal_input import can_ask, read_line
 from dovetail.client import Client
-from dovetail.client.channel import AccessDeniedError
 from dovetail.client.local_caller import LocalCaller
 from dovetail.client.targets import Target, is_url
-from dovetail.errors import DovetailError, MissingCapabilityError, UsageError
+from dovetail.errors import AccessDeniedError, DovetailError, MissingCapabilityError, UsageError
 from dovetail.server import Server
 
 if TYPE_CHECKING:

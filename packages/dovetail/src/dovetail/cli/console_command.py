@@ -11,7 +11,7 @@ from dovetail.cli.loading import split_spec
 from dovetail.cli.options import REACH_OPTIONS, with_options
 from dovetail.cli.targets import GivenTarget, TargetOptions, find_target
 from dovetail.errors import TransportError
-from dovetail.transports.streamable_http.security import is_loopback
+from dovetail.net.addresses import is_loopback
 
 __all__ = ["console"]
 

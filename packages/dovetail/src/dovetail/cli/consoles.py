@@ -16,11 +16,11 @@ from typing import Any, Protocol
 from dovetail.cli.loading import split_spec
 from dovetail.cli.supervisor import STATE_KEY
 from dovetail.errors import UsageError
+from dovetail.net.addresses import is_loopback
 from dovetail.runtime.auth_backend import AuthBackend
 from dovetail.server import Server
 from dovetail.transports.asgi.messages import ServedApp
 from dovetail.transports.streamable_http.app import HttpApp
-from dovetail.transports.streamable_http.security import is_loopback
 
 __all__ = ["ConsoleSettings", "add_console", "open_page", "watch_guard"]
 

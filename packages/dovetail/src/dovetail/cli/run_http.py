@@ -36,6 +36,7 @@ from dovetail.cli.supervisor import (
     WorkerReport,
 )
 from dovetail.errors import TransportError, UsageError
+from dovetail.net.addresses import is_loopback
 from dovetail.runtime.cluster_url import CLUSTER
 from dovetail.runtime.state_keys import KEYS_FILE
 from dovetail.server import HttpAppOptions, Server
@@ -44,7 +45,6 @@ from dovetail.transports.asgi.messages import ServedApp
 from dovetail.transports.http_server import HttpParser, bind, serve_app
 from dovetail.transports.outer_app import OuterApp
 from dovetail.transports.streamable_http.app import HttpApp
-from dovetail.transports.streamable_http.security import is_loopback
 from dovetail.wire import codec
 
 if TYPE_CHECKING:

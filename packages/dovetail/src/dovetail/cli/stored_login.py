@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from dovetail.client.http_endpoint import parse_url
 from dovetail.errors import UsageError
+from dovetail.net.http_endpoint import parse_url
 
 if TYPE_CHECKING:
     from dovetail.client.auth import OAuth

@@ -10,12 +10,12 @@ from dovetail.cli.client_runs import find_auth
 from dovetail.cli.run_http import HttpSettings, announce_console, make_runner, serve_until_signal
 from dovetail.cli.targets import GivenTarget
 from dovetail.client.auth.storage import default_store
-from dovetail.client.http_endpoint import parse_url
 from dovetail.client.targets import Target, find_command, is_url
 from dovetail.console.app import ConsoleApp
 from dovetail.console.console_site import ConsoleServer, ConsoleSite, SignInPlace
 from dovetail.console.target_proxies import PATH, TargetAccess, WatchedProxy, make_proxies
 from dovetail.console.traffic import Traffic
+from dovetail.net.http_endpoint import parse_url
 from dovetail.transports.http_server import bind
 from dovetail.transports.path_router import PathRouter
 

@@ -15,8 +15,8 @@ from typing import Any, Literal, TypeAlias, TypeVar
 import msgspec
 from msgspec import Struct
 
-from dovetail.client.background import resolve
 from dovetail.errors import MethodNotFoundError, PeerError
+from dovetail.net.background import resolve
 from dovetail.spec.models import (
     Meta,
     Role,

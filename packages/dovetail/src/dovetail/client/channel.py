@@ -15,7 +15,6 @@ from dovetail.wire import codec
 from dovetail.wire.messages import Incoming, Request
 
 __all__ = [
-    "AccessDeniedError",
     "Channel",
     "Connectable",
     "Connected",
@@ -23,7 +22,6 @@ __all__ = [
     "OnMessage",
     "SessionEndedError",
     "StreamLostError",
-    "UnreachableError",
 ]
 
 OnClosed = Callable[[TransportError], None]
@@ -34,14 +32,6 @@ class OnMessage(Protocol):
 
     def __call__(self, data: bytes, message: Incoming | None = None, /) -> None:
         """Take one message, which the channel may have decoded already."""
-
-
-class UnreachableError(TransportError):
-    """The server cannot be reached or denies access; another protocol era would not help."""
-
-
-class AccessDeniedError(UnreachableError):
-    """The server answered 401 or 403."""
 
 
 class SessionEndedError(TransportError):

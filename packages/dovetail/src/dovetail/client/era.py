@@ -13,7 +13,6 @@ from typing import Any, TypeAlias, TypeVar
 import msgspec
 from msgspec import Raw
 
-from dovetail.client.background import resolve
 from dovetail.client.callbacks import ClientCallbacks
 from dovetail.client.results import ServerFacts
 from dovetail.client.rpc import ProgressCallback, RpcConnection
@@ -21,6 +20,7 @@ from dovetail.client.subscriptions import Change, Interest, Subscription
 from dovetail.client.tasks import TaskCalls
 from dovetail.client.telemetry import Telemetry
 from dovetail.errors import TransportError, UsageError
+from dovetail.net.background import resolve
 from dovetail.spec.keys import LOG_LEVELS
 from dovetail.spec.methods import METHODS, methods_at
 from dovetail.spec.models import LogParams

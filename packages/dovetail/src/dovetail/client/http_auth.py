@@ -7,10 +7,10 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from dovetail.client.channel import AccessDeniedError
-from dovetail.client.http_connection import ClientResponse, Headers
-from dovetail.client.http_endpoint import Endpoint
-from dovetail.client.http_pool import HttpPool
+from dovetail.errors import AccessDeniedError
+from dovetail.net.http_connection import ClientResponse, Headers
+from dovetail.net.http_endpoint import Endpoint
+from dovetail.net.http_pool import HttpPool
 
 __all__ = ["Auth", "AuthorizedPool", "Authorizer", "Denial"]
 

@@ -16,17 +16,17 @@ from typing import Any
 
 from dovetail.client.channel import Channel, OnClosed, OnMessage, SessionEndedError
 from dovetail.client.http_auth import Auth, AuthorizedPool
-from dovetail.client.http_connection import ClientResponse
-from dovetail.client.http_endpoint import parse_url
 from dovetail.client.http_failure import HttpFailure, find_secrets
 from dovetail.client.http_headers import ToolHeaders, check_own_headers, mirror_request
-from dovetail.client.http_pool import HttpPool
 from dovetail.client.http_response import ResponseReader
 from dovetail.client.http_session import ClientHttpSession
 from dovetail.client.http_sse import HttpSse
 from dovetail.client.http_stream import EVENT_STREAM, Cursor, read_events
 from dovetail.client.time_limits import time_limit
 from dovetail.errors import PeerError, TransportError
+from dovetail.net.http_connection import ClientResponse
+from dovetail.net.http_endpoint import parse_url
+from dovetail.net.http_pool import HttpPool
 from dovetail.wire import codec
 from dovetail.wire.messages import Notification, Request
 

@@ -13,9 +13,8 @@ from dataclasses import dataclass
 import msgspec
 from msgspec import Struct
 
-from dovetail.client.channel import AccessDeniedError
-from dovetail.client.http_connection import ClientResponse, Headers
 from dovetail.errors import (
+    AccessDeniedError,
     HeaderMismatchError,
     MethodNotFoundError,
     MissingCapabilityError,
@@ -23,6 +22,7 @@ from dovetail.errors import (
     TransportError,
     UnsupportedVersionError,
 )
+from dovetail.net.http_connection import ClientResponse, Headers
 from dovetail.wire import codec
 from dovetail.wire.messages import Response
 

@@ -6,11 +6,11 @@ import msgspec
 from msgspec import Struct
 
 from dovetail.client.channel import OnMessage
-from dovetail.client.http_connection import ClientResponse
 from dovetail.client.http_failure import HttpFailure
 from dovetail.client.http_headers import ToolHeaders
 from dovetail.client.http_session import ClientHttpSession
 from dovetail.errors import PeerError, RpcError
+from dovetail.net.http_connection import ClientResponse
 from dovetail.wire import codec
 from dovetail.wire.messages import Batch, Malformed, Request, Response
 

@@ -16,18 +16,12 @@ from collections.abc import Callable, Sequence
 import msgspec
 from msgspec import Raw, Struct
 
-from dovetail.client.background import BackgroundTasks
-from dovetail.client.channel import (
-    OnClosed,
-    OnMessage,
-    SessionEndedError,
-    StreamLostError,
-    UnreachableError,
-)
-from dovetail.client.http_connection import Headers
-from dovetail.client.http_pool import HttpPool
+from dovetail.client.channel import OnClosed, OnMessage, SessionEndedError, StreamLostError
 from dovetail.client.http_stream import EVENT_STREAM, Cursor, read_events
-from dovetail.errors import PeerError, TransportError
+from dovetail.errors import PeerError, TransportError, UnreachableError
+from dovetail.net.background import BackgroundTasks
+from dovetail.net.http_connection import Headers
+from dovetail.net.http_pool import HttpPool
 from dovetail.wire import codec
 
 __all__ = ["ClientHttpSession"]

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import asyncio
 
-from dovetail.client.background import BackgroundTasks
 from dovetail.client.channel import OnClosed, OnMessage, StreamLostError
-from dovetail.client.http_connection import ClientResponse, Headers
-from dovetail.client.http_endpoint import Endpoint
 from dovetail.client.http_failure import HttpFailure, find_secrets
-from dovetail.client.http_pool import HttpPool
 from dovetail.client.http_stream import EVENT_STREAM
 from dovetail.errors import PeerError, TransportError
+from dovetail.net.background import BackgroundTasks
+from dovetail.net.http_connection import ClientResponse, Headers
+from dovetail.net.http_endpoint import Endpoint
+from dovetail.net.http_pool import HttpPool
 from dovetail.wire.framing import SseBuffer
 
 __all__ = ["HttpSse"]

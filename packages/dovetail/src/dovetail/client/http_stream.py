@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from dovetail.client.http_connection import ClientResponse
+from dovetail.net.http_connection import ClientResponse
 from dovetail.wire.framing import SseBuffer
 
 __all__ = ["EVENT_STREAM", "Cursor", "read_events"]

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 
-from dovetail.client.channel import Channel, UnreachableError
+from dovetail.client.channel import Channel
 from dovetail.client.era import ClientEra, Settings
 from dovetail.client.legacy import LegacyClientEra
 from dovetail.client.modern import ModernClientEra
@@ -22,6 +22,7 @@ from dovetail.errors import (
     PeerError,
     RpcError,
     TransportError,
+    UnreachableError,
     UnsupportedVersionError,
     UsageError,
 )

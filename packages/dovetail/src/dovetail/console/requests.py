@@ -11,11 +11,12 @@ import msgspec
 
 from dovetail.console.console_site import ConsoleServer, ConsoleSite
 from dovetail.core.principal import Principal
+from dovetail.net.addresses import is_loopback
 from dovetail.runtime.auth_backend import AuthRejection
 from dovetail.transports.asgi.messages import HttpRequest, Scope
 from dovetail.transports.asgi.paths import mount_point
 from dovetail.transports.streamable_http.framing import framing_refusal, head_refusal
-from dovetail.transports.streamable_http.security import RequestGuard, is_loopback
+from dovetail.transports.streamable_http.security import RequestGuard
 
 __all__ = [
     "ApiRequest",

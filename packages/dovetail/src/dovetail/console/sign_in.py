@@ -23,8 +23,6 @@ from dovetail.client.auth import (
     UserAgent,
     login,
 )
-from dovetail.client.auth.fetch import AuthTrace, trace_requests
-from dovetail.client.http_endpoint import parse_url
 from dovetail.console.addresses import internal_url
 from dovetail.console.config import find_resource
 from dovetail.console.event_streams import EventStream, EventStreams
@@ -32,6 +30,8 @@ from dovetail.console.masking import mask_fields, mask_headers, mask_url
 from dovetail.console.requests import ApiRequest, RefusedError, public_url
 from dovetail.core.redaction import REDACTED
 from dovetail.errors import DovetailError
+from dovetail.net.http_endpoint import parse_url
+from dovetail.oauth.fetch import AuthTrace, trace_requests
 from dovetail.transports.asgi.messages import HttpRequest, HttpResponse
 from dovetail.wire import codec
 

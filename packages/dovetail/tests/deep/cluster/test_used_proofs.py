@@ -8,12 +8,13 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from dovetail import Options, Server
 from dovetail.auth import Guard, OAuth
-from dovetail.auth.credentials import BoundToken, Credentials, Found
+from dovetail.auth.credentials import Credentials, Found
 from dovetail.core.principal import Principal
+from dovetail.oauth.dpop import BoundToken
 from dovetail.runtime.auth_backend import AuthRejection
 from tests.cluster.shop import STATE_KEY
-from tests.unit.auth.test_dpop import EC, TOKEN, URL, sign, thumbprint_of
 from tests.unit.fakes import drive
+from tests.unit.oauth.test_dpop import EC, TOKEN, URL, sign, thumbprint_of
 
 KEY = ec.generate_private_key(ec.SECP256R1())
 

@@ -18,8 +18,7 @@ from dovetail.auth import KeyFile
 from dovetail.client import Client
 from dovetail.client.auth import login
 from dovetail.client.auth.file_store import FileStore
-from dovetail.client.channel import AccessDeniedError
-from dovetail.errors import InvalidParamsError
+from dovetail.errors import AccessDeniedError, InvalidParamsError
 from tests.deep.gateway.processes import OLD_SHOP, Process, start_notes
 from tests.driving import eventually
 from tests.patience import CAP

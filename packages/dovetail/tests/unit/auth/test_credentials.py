@@ -6,12 +6,11 @@ import pytest
 
 from dovetail.auth.credentials import (
     MAX_TOKEN,
-    BoundToken,
     Credentials,
     Rejected,
-    challenge,
     read_credentials,
 )
+from dovetail.oauth.dpop import BoundToken
 from dovetail.runtime.auth_backend import AuthRejection
 from tests.unit.fakes import make_request
 
@@ -55,16 +54,4 @@ def test_an_oversized_token_is_rejected() -> None:
     assert isinstance(longest, Credentials)
     assert isinstance(
         read_credentials(make_request({b"authorization": b"Bearer " + b"a" * 20_000})), Rejected
-    )
-
-
-def test_a_challenge_has_the_given_parameters() -> None:
-    assert challenge() == "Bearer"
-    assert challenge(metadata="https://h/m", scopes={"b", "a"}, error="invalid_token") == (
-        'Bearer error="invalid_token", scope="a b", resource_metadata="https://h/m"'
-    )
-    assert challenge(description="no") == 'Bearer error_description="no"'
-    schemes = {"Bearer": None, "DPoP": "ES256 EdDSA"}
-    assert challenge(error="invalid_token", schemes=schemes) == (
-        'Bearer error="invalid_token", DPoP error="invalid_token", algs="ES256 EdDSA"'
     )

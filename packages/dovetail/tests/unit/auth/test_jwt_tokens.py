@@ -11,8 +11,9 @@ import pytest
 from jwt import PyJWK
 
 from dovetail.auth.credentials import Rejected
-from dovetail.auth.jwt_tokens import ALGORITHMS, JwtRules, TokenHead, read_claims, read_head
-from tests.unit.auth.test_key_sets import RSA, jwk_of
+from dovetail.auth.jwt_tokens import JwtRules, TokenHead, read_claims, read_head
+from dovetail.oauth.jwt_keys import ALGORITHMS
+from tests.unit.oauth.test_jwt_keys import RSA, jwk_of
 
 RULES = JwtRules("https://issuer", ("https://me/mcp", "me"), ALGORITHMS, 30)
 KEY = PyJWK(jwk_of(), "RS256")

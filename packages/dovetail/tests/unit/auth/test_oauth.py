@@ -18,7 +18,7 @@ from dovetail.errors import UsageError
 from dovetail.runtime.auth_backend import AuthRejection
 from tests.unit.auth.small_server import Asked, serving
 from tests.unit.auth.test_jwt_tokens import In
-from tests.unit.auth.test_key_sets import RSA, jwk_of
+from tests.unit.oauth.test_jwt_keys import RSA, jwk_of
 from tests.unit.talk import run
 
 ME = "https://me.example/mcp"

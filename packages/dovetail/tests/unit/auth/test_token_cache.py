@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from dovetail.auth import token_cache as module
-from dovetail.auth.token_cache import TokenCache
+from dovetail.auth import oauth as module
+from dovetail.auth.oauth import TokenCache
 from dovetail.core.principal import Principal
 
 ANNA = Principal("anna")

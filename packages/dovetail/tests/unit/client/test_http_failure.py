@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dovetail.client.channel import AccessDeniedError
 from dovetail.client.http_failure import HttpFailure, find_secrets
-from dovetail.errors import PeerError, TransportError
+from dovetail.errors import AccessDeniedError, PeerError, TransportError
 
 JSON = "application/json"
 

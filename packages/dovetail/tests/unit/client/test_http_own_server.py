@@ -13,10 +13,10 @@ from click.testing import CliRunner
 from dovetail import Context, Server
 from dovetail.cli.app import app as command_line
 from dovetail.client import Change, Client, ElicitRequest, ElicitResponse, SamplingRequest
-from dovetail.client.http_endpoint import parse_url
-from dovetail.client.http_pool import HttpPool
 from dovetail.errors import InvalidParamsError, MissingCapabilityError, TransportError
 from dovetail.features.header_params import Header
+from dovetail.net.http_endpoint import parse_url
+from dovetail.net.http_pool import HttpPool
 from dovetail.spec.revisions import REVISIONS
 from tests.patience import CAP, pass_time
 from tests.peers.own_server import server

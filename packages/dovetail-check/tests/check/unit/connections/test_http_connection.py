@@ -13,7 +13,7 @@ from dovetail_check.frames import Frame
 from dovetail_check.recording import Recording
 from tests.check.unit.connections.scripted_server import OK, STREAM, Peer, Serve, drive, event
 from tests.patience import CAP, pass_time
-from tests.unit.client.test_http_connection import certificate as certificate
+from tests.unit.net.test_http_connection import certificate as certificate
 
 PING = Outgoing(b'{"jsonrpc":"2.0","id":1,"method":"ping"}', "ping", (1,), timeout=CAP)
 PONG = b'{"jsonrpc":"2.0","id":1,"result":{}}'

@@ -8,11 +8,6 @@ from __future__ import annotations
 from dovetail.client.auth.authorization_code import AuthorizationCode
 from dovetail.client.auth.client_authentication import ClientKey
 from dovetail.client.auth.device_code import DeviceCode, DevicePrompt
-from dovetail.client.auth.failures import (
-    AuthorizationError,
-    LoginRequiredError,
-    TokenRefusedError,
-)
 from dovetail.client.auth.file_store import FileStore
 from dovetail.client.auth.grants import (
     ClientCredentials,
@@ -23,6 +18,11 @@ from dovetail.client.auth.grants import (
 from dovetail.client.auth.oauth import Login, OAuth, find_login, list_logins, login, logout
 from dovetail.client.auth.storage import MemoryStore, TokenStore
 from dovetail.client.auth.user_agent import LoopbackBrowser, Redirect, UserAgent
+from dovetail.oauth.failures import (
+    AuthorizationError,
+    LoginRequiredError,
+    TokenRefusedError,
+)
 
 __all__ = [
     "AuthorizationCode",

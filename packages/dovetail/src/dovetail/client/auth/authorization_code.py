@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 from urllib.parse import parse_qs, urlencode, urlsplit
 
-from dovetail.client.auth.failures import AuthorizationError
 from dovetail.client.auth.grants import Flow, Grant, Obtained
-from dovetail.client.auth.metadata import Authority
 from dovetail.client.auth.user_agent import LoopbackBrowser, UserAgent
+from dovetail.oauth.discovery import Authority
+from dovetail.oauth.failures import AuthorizationError
 
 __all__ = ["AuthorizationCode", "make_challenge"]
 

@@ -10,29 +10,26 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from dovetail.client.auth.challenge import Challenge, find_challenge
-from dovetail.client.auth.failures import (
-    AuthorizationError,
-    LoginRequiredError,
-    TokenRefusedError,
-)
-from dovetail.client.auth.fetch import AuthFetch
 from dovetail.client.auth.grants import Flow, Grant
 from dovetail.client.auth.logins import LoginShelf
-from dovetail.client.auth.metadata import Authority, discover
 from dovetail.client.auth.records import ClientRecord, LoginRecord, Tokens
 from dovetail.client.auth.registration import ClientFacts, Registrar
 from dovetail.client.auth.storage import TokenStore
 from dovetail.client.auth.token_endpoint import TokenEndpoint
-from dovetail.client.auth.urls import UrlPolicy, same_url
 from dovetail.client.http_auth import Denial
-from dovetail.client.http_endpoint import Endpoint
 from dovetail.client.time_limits import pause_time_limits
-
-if TYPE_CHECKING:
-    from dovetail.client.auth.dpop import DpopKey
+from dovetail.net.http_endpoint import Endpoint
+from dovetail.oauth.challenges import Challenge, find_challenge
+from dovetail.oauth.discovery import Authority, discover
+from dovetail.oauth.dpop import DpopKey
+from dovetail.oauth.failures import (
+    AuthorizationError,
+    LoginRequiredError,
+    TokenRefusedError,
+)
+from dovetail.oauth.fetch import AuthFetch
+from dovetail.oauth.urls import UrlPolicy, same_url
 
 __all__ = ["AuthSettings", "OAuthAuthorizer"]
 
@@ -88,7 +85,7 @@ class OAuthAuthorizer:
         self._is_loaded = True
         before, self._dpop = self._dpop, None
         if self._login is not None and self._login.dpop_key is not None:
-            self._dpop = _make_dpop(self._login.dpop_key)
+            self._dpop = DpopKey(self._login.dpop_key)
             # Nonces belong to the servers, so they outlive a key.
             self._dpop.nonces.update({} if before is None else before.nonces)
 
@@ -216,7 +213,7 @@ class OAuthAuthorizer:
                 f"{self._server} asks for a login at {authority.server.issuer}; "
                 f"run: dovetail login {self._server}{wanted}"
             )
-        dpop = _make_dpop(None) if settings.uses_dpop else None
+        dpop = DpopKey() if settings.uses_dpop else None
         registrar = Registrar(self._fetch, settings.store, authority.server, settings.client)
         server = authority.server
 
@@ -372,10 +369,3 @@ def _make_header(tokens: Tokens) -> str:
 
 def _as_tuple(values: Sequence[str] | None) -> tuple[str, ...] | None:
     return None if values is None else tuple(values)
-
-
-def _make_dpop(pem: str | None) -> DpopKey:
-    # Few clients use it, and cryptography takes 100 ms to import.
-    from dovetail.client.auth.dpop import DpopKey  # noqa: PLC0415
-
-    return DpopKey(pem)

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from dovetail.client.auth.failures import AuthorizationError
 from dovetail.client.auth.records import ClientRecord
 from dovetail.errors import UsageError
+from dovetail.oauth.failures import AuthorizationError
 
 __all__ = ["ASSERTION_TYPE", "ClientKey", "authenticate", "choose_method"]
 

@@ -12,8 +12,8 @@ from typing import ClassVar
 import msgspec
 from msgspec import Struct
 
-from dovetail.client.auth.failures import AuthorizationError, TokenRefusedError
 from dovetail.client.auth.grants import Flow, Grant, Obtained
+from dovetail.oauth.failures import AuthorizationError, TokenRefusedError
 
 __all__ = ["DeviceCode", "DevicePrompt", "show_prompt"]
 

@@ -9,7 +9,7 @@ import os
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-from dovetail.client.auth.failures import AuthorizationError
+from dovetail.oauth.failures import AuthorizationError
 
 __all__ = ["hold_file"]
 

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeAlias
 
 from dovetail.client.auth.client_authentication import ClientKey
-from dovetail.client.auth.failures import AuthorizationError
-from dovetail.client.auth.fetch import AuthFetch
-from dovetail.client.auth.metadata import Authority
 from dovetail.client.auth.records import ClientRecord, Tokens
 from dovetail.client.auth.registration import Registrar
 from dovetail.client.auth.token_endpoint import TokenEndpoint
-from dovetail.client.background import resolve
+from dovetail.net.background import resolve
+from dovetail.oauth.discovery import Authority
+from dovetail.oauth.failures import AuthorizationError
+from dovetail.oauth.fetch import AuthFetch
 
 __all__ = [
     "ClientCredentials",

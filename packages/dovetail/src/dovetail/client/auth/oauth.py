@@ -8,17 +8,17 @@ from typing import Any
 
 from dovetail.client.auth.authorization_code import AuthorizationCode
 from dovetail.client.auth.authorizer import AuthSettings, OAuthAuthorizer
-from dovetail.client.auth.challenge import Challenge, find_challenge
 from dovetail.client.auth.client_authentication import ClientKey
-from dovetail.client.auth.fetch import report_trace
 from dovetail.client.auth.grants import Grant
 from dovetail.client.auth.logins import list_servers
 from dovetail.client.auth.records import LoginRecord
 from dovetail.client.auth.registration import ClientFacts
 from dovetail.client.auth.storage import TokenStore, default_store
-from dovetail.client.http_endpoint import Endpoint, parse_url
-from dovetail.client.http_pool import HttpPool
 from dovetail.errors import UsageError
+from dovetail.net.http_endpoint import Endpoint, parse_url
+from dovetail.net.http_pool import HttpPool
+from dovetail.oauth.challenges import Challenge, find_challenge
+from dovetail.oauth.fetch import report_trace
 
 __all__ = ["Login", "OAuth", "find_login", "list_logins", "login", "logout"]
 

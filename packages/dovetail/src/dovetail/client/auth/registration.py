@@ -14,11 +14,11 @@ import msgspec
 from msgspec import Struct
 
 from dovetail.client.auth.client_authentication import ClientKey
-from dovetail.client.auth.failures import AuthorizationError
-from dovetail.client.auth.fetch import AuthFetch
-from dovetail.client.auth.metadata import ServerMetadata
 from dovetail.client.auth.records import ClientRecord, decode_record, encode_record
 from dovetail.client.auth.storage import TokenStore, make_key
+from dovetail.oauth.discovery import ServerMetadata
+from dovetail.oauth.failures import AuthorizationError
+from dovetail.oauth.fetch import AuthFetch
 
 __all__ = ["ClientFacts", "Registrar"]
 

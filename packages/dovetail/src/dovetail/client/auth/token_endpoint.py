@@ -7,18 +7,16 @@ import binascii
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import Struct
 
 from dovetail.client.auth.client_authentication import ClientKey, authenticate, choose_method
-from dovetail.client.auth.failures import AuthorizationError, TokenRefusedError
-from dovetail.client.auth.fetch import AuthFetch, Fetched
 from dovetail.client.auth.records import ClientRecord, Tokens
-
-if TYPE_CHECKING:
-    from dovetail.client.auth.dpop import DpopKey
+from dovetail.oauth.dpop import DpopKey
+from dovetail.oauth.failures import AuthorizationError, TokenRefusedError
+from dovetail.oauth.fetch import AuthFetch, Fetched
 
 __all__ = ["TokenEndpoint", "read_user"]
 

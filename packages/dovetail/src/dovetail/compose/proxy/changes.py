@@ -19,12 +19,12 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from dovetail.client.background import BackgroundTasks
 from dovetail.client.subscriptions import Change, Interest
 from dovetail.compose.proxy.connection import UpstreamConnection, UpstreamFeed
 from dovetail.compose.proxy.upstream import ProxyCaller, Upstream
 from dovetail.core.changes import ChangeEvent, ChangeKind
 from dovetail.errors import DovetailError, RpcError, TransportError
+from dovetail.net.background import BackgroundTasks
 from dovetail.stores.cluster import Cluster
 from dovetail.wire import codec
 

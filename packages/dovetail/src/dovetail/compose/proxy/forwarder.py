@@ -9,7 +9,6 @@ from weakref import WeakKeyDictionary
 
 from msgspec import Raw
 
-from dovetail.client.channel import AccessDeniedError, UnreachableError
 from dovetail.compose.proxy.back_channel import SessionAsker, ask_all
 from dovetail.compose.proxy.call_limits import CallLimits
 from dovetail.compose.proxy.connection import UpstreamConnection
@@ -31,7 +30,7 @@ from dovetail.core.call import Call
 from dovetail.core.options import Options
 from dovetail.core.principal import owner_of
 from dovetail.eras.select import LegacySession
-from dovetail.errors import PeerError, RpcError, TransportError
+from dovetail.errors import AccessDeniedError, PeerError, RpcError, TransportError, UnreachableError
 from dovetail.runtime.connection import Connection
 from dovetail.spec.revisions import Family, Revision
 

@@ -10,9 +10,9 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from dovetail.client.background import BackgroundTasks
 from dovetail.compose.proxy.failures import UpstreamUnavailableError
 from dovetail.compose.proxy.upstream import Upstream
+from dovetail.net.background import BackgroundTasks
 
 __all__ = ["Monitor"]
 

@@ -15,15 +15,15 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from dovetail.client.background import BackgroundTasks
-from dovetail.client.channel import AccessDeniedError, Channel
+from dovetail.client.channel import Channel
 from dovetail.client.negotiation import Mode, parse_mode
 from dovetail.compose.proxy.connection import UpstreamConnection
 from dovetail.compose.proxy.envelopes import HOPS
 from dovetail.compose.proxy.failures import UpstreamError, UpstreamUnavailableError, explain
 from dovetail.compose.proxy.presence import Presence
 from dovetail.core.principal import Principal, owner_of
-from dovetail.errors import DovetailError, LimitError, PeerError, TransportError
+from dovetail.errors import AccessDeniedError, DovetailError, LimitError, PeerError, TransportError
+from dovetail.net.background import BackgroundTasks
 from dovetail.wire import codec
 from dovetail.wire.messages import Notification
 

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from ipaddress import IPv6Address, ip_address
 from urllib.parse import urlsplit
 
-__all__ = ["LOOPBACK", "RequestGuard", "is_loopback"]
+from dovetail.net.addresses import is_loopback
+
+__all__ = ["LOOPBACK", "RequestGuard"]
 
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 # A name or an address (IPv6 in brackets) with an optional port.
@@ -76,14 +77,3 @@ def _without_port(host: str) -> str:
     """The name in a Host header; an invalid header is returned unchanged and matches nothing."""
     match = _HOST.fullmatch(host)
     return match["name"] if match is not None else host
-
-
-def is_loopback(address: str) -> bool:
-    """Whether an address, in any notation, or a name is that of the machine itself."""
-    try:
-        found = ip_address(address.strip("[]").partition("%")[0])
-    except ValueError:
-        return address == "localhost"
-    # A dual-stack socket reports IPv4 addresses as ::ffff:127.0.0.1.
-    mapped = found.ipv4_mapped if isinstance(found, IPv6Address) else None
-    return (mapped or found).is_loopback

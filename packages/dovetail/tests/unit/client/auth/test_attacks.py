@@ -15,9 +15,8 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 import pytest
 
 from dovetail.client.auth import AuthorizationError, OAuth, login, logout
-from dovetail.client.auth import urls as urls_module
-from dovetail.client.auth.urls import AddressScope
 from dovetail.errors import PeerError, TransportError
+from dovetail.net.addresses import AddressScope
 from tests.patience import CAP
 from tests.peers.scripted import run
 from tests.unit.client.auth.authority import (
@@ -326,7 +325,7 @@ def a_public_server(monkeypatch: pytest.MonkeyPatch) -> None:
     """127.0.0.1 stands for a public address, and 127.0.0.2 for one in the user's network."""
     scopes = {"127.0.0.1": AddressScope.PUBLIC, "127.0.0.2": AddressScope.PRIVATE}
     monkeypatch.setattr(
-        urls_module.AddressScope, "of", lambda address: scopes.get(address, AddressScope.SPECIAL)
+        AddressScope, "of", lambda address: scopes.get(address, AddressScope.SPECIAL)
     )
 
 
@@ -513,7 +512,7 @@ def test_a_fault_is_reported_with_the_party_and_the_next_step(fault: Fault) -> N
 def test_an_authorization_server_that_never_answers_is_given_up(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("dovetail.client.auth.fetch._TIMEOUT", 0.2)
+    monkeypatch.setattr("dovetail.oauth.fetch._TIMEOUT", 0.2)
 
     async def hang(asked: Asked) -> Reply:
         await asyncio.sleep(CAP)

@@ -24,8 +24,8 @@ from dovetail.client.auth import (
     find_login,
     login,
 )
-from dovetail.client.auth.dpop import DpopKey
 from dovetail.errors import DovetailError
+from dovetail.oauth.dpop import DpopKey
 from tests.patience import CAP
 from tests.peers.scripted import run
 from tests.unit.client.auth.authority import (

@@ -31,8 +31,8 @@ from dovetail.client.auth import (
     logout,
 )
 from dovetail.client.http_auth import AuthorizedPool
-from dovetail.client.http_endpoint import parse_url
 from dovetail.errors import TransportError, UsageError
+from dovetail.net.http_endpoint import parse_url
 from tests.patience import CAP
 from tests.peers.scripted import run
 from tests.unit.client.auth.authority import (
@@ -369,7 +369,7 @@ def test_a_program_logs_in_with_its_key_although_its_clock_is_wrong(
 
             fake.pages[SERVER_PATH] = dated
             # This machine is five minutes ahead.
-            monkeypatch.setattr("dovetail.client.auth.fetch.time.time", lambda: now + 300)
+            monkeypatch.setattr("dovetail.oauth.fetch.time.time", lambda: now + 300)
             auth = make_auth(grant=ClientCredentials(), client_id="robot", private_key=pem)
             assert await call(fake, auth) == "done"
             [form] = fake.forms("client_credentials")

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from dovetail import Client, Options, Proxy
-from dovetail.client.channel import AccessDeniedError, Channel, UnreachableError
+from dovetail.client.channel import Channel
 from dovetail.client.memory import MemoryChannel
 from dovetail.compose.proxy.forwarder import Forwarder
 from dovetail.eras.legacy.session import LegacySession
-from dovetail.errors import RpcError, TransportError
+from dovetail.errors import AccessDeniedError, RpcError, TransportError, UnreachableError
 from dovetail.spec.revisions import LATEST_LEGACY
 from tests.peers.scripted import DISCOVERED, ScriptedServer, run
 from tests.unit.fakes import in_session, make_call

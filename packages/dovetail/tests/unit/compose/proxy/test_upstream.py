@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from dovetail.client.channel import AccessDeniedError, Channel
+from dovetail.client.channel import Channel
 from dovetail.client.memory import MemoryChannel
 from dovetail.compose.proxy.connection import UpstreamConnection
 from dovetail.compose.proxy.failures import UpstreamError
 from dovetail.compose.proxy.forwarding import Forwarding
 from dovetail.compose.proxy.upstream import ProxyCaller, Upstream, UpstreamSettings
 from dovetail.core.principal import Principal
-from dovetail.errors import LimitError, MethodNotFoundError, TransportError
+from dovetail.errors import AccessDeniedError, LimitError, MethodNotFoundError, TransportError
 from tests.peers.scripted import DISCOVERED, INITIALIZED, ScriptedServer, run
 from tests.unit.fakes import make_call
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dovetail.transports.streamable_http.security import RequestGuard, is_loopback
+from dovetail.net.addresses import is_loopback
+from dovetail.transports.streamable_http.security import RequestGuard
 
 LOCAL = ("127.0.0.1", 8000)
 PUBLIC = ("203.0.113.5", 443)

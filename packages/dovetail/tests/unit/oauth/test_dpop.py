@@ -11,10 +11,8 @@ import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 
-from dovetail.auth.credentials import BoundToken
-from dovetail.auth.dpop import ProofChecker, find_bound_key
-from dovetail.client.auth.dpop import DpopKey
 from dovetail.core.rounds import MemoryRounds
+from dovetail.oauth.dpop import BoundToken, DpopKey, ProofChecker, find_bound_key
 from tests.unit.talk import run
 
 URL = "https://me.example/mcp"
@@ -129,7 +127,7 @@ def test_processes_can_share_a_store() -> None:
 
 def test_keys_that_are_not_used_any_more_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     now = time.monotonic()
-    monkeypatch.setattr("dovetail.auth.dpop.time.monotonic", lambda: now)
+    monkeypatch.setattr("dovetail.oauth.dpop.time.monotonic", lambda: now)
     checker = ProofChecker(URL, 30.0, None)
     for _ in range(3):
         proof = DpopKey().prove("POST", URL, "", time.time(), TOKEN).encode()

@@ -1,26 +1,31 @@
-"""Proofs for access tokens that are bound to a key of the client (DPoP, RFC 9449)."""
+"""Access tokens that are bound to a key of the client (DPoP, RFC 9449).
+
+The client makes a proof for each request with `DpopKey`, the server checks it with `ProofChecker`.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import secrets
 import time
 from base64 import urlsafe_b64encode
 from collections import OrderedDict
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from dovetail.auth.credentials import BoundToken
-from dovetail.auth.jwt_tokens import ALGORITHMS
 from dovetail.core.rounds import MemoryRounds, RoundStore
+from dovetail.oauth.jwt_keys import ALGORITHMS
 
-__all__ = ["ALGORITHMS", "ProofChecker", "find_bound_key"]
+__all__ = ["ALGORITHMS", "BoundToken", "DpopKey", "ProofChecker", "find_bound_key"]
 
 # Seconds for which a proof is accepted, besides the allowed clock difference.
 _LIFETIME = 60.0
 _MAX_PROOF = 8 * 1024
 _TYPE = "dpop+jwt"
+# The algorithm of our own keys.
+_OWN = "ES256"
 _REQUIRED = ("jti", "htm", "htu", "iat", "ath")
 _PRIVATE = frozenset({"d", "p", "q", "dp", "dq", "qi", "oth", "k"})
 # Key type -> the members that its thumbprint is made of (RFC 7638, RFC 8037).
@@ -34,6 +39,65 @@ def find_bound_key(claims: Mapping[str, Any]) -> str | None:
     if not isinstance(confirmation, dict) or "jkt" not in confirmation:
         return None
     return str(confirmation["jkt"])
+
+
+class BoundToken(NamedTuple):
+    """A token that is bound to a key of the client, and the proof of the request."""
+
+    token: bytes
+    proof: bytes | None
+    method: str
+    # Of the URL of the request, as it was sent.
+    path: str
+
+
+class DpopKey:
+    """A key pair of a client, and the nonces that servers asked for."""
+
+    def __init__(self, pem: str | None = None) -> None:
+        # Few clients use it, and both are slow to import.
+        import jwt  # noqa: PLC0415
+        from cryptography.hazmat.primitives import serialization  # noqa: PLC0415
+        from cryptography.hazmat.primitives.asymmetric import ec  # noqa: PLC0415
+
+        if pem is None:
+            self._key = ec.generate_private_key(ec.SECP256R1())
+        else:
+            loaded = serialization.load_pem_private_key(pem.encode(), None)
+            assert isinstance(loaded, ec.EllipticCurvePrivateKey)
+            self._key = loaded
+        public = jwt.algorithms.ECAlgorithm.to_jwk(self._key.public_key(), as_dict=True)
+        self._public = {name: public[name] for name in _MEMBERS["EC"]}
+        # Origin -> the last nonce it sent.
+        self.nonces: dict[str, str] = {}
+
+    def to_pem(self) -> str:
+        """The private key, to be stored with the tokens that are bound to it."""
+        from cryptography.hazmat.primitives import serialization  # noqa: PLC0415 - slow to import
+
+        return self._key.private_bytes(
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.PKCS8,
+            serialization.NoEncryption(),
+        ).decode()
+
+    def prove(
+        self, method: str, url: str, origin: str, now: float, access_token: str | None = None
+    ) -> str:
+        """A proof for one request; it cannot be used for another."""
+        import jwt  # noqa: PLC0415 - slow to import
+
+        claims: dict[str, Any] = {
+            "jti": secrets.token_urlsafe(16),
+            "htm": method,
+            "htu": url.partition("?")[0],
+            "iat": int(now),
+        }
+        if access_token is not None:
+            claims["ath"] = _hash(access_token.encode())
+        if origin in self.nonces:
+            claims["nonce"] = self.nonces[origin]
+        return jwt.encode(claims, self._key, _OWN, {"typ": _TYPE, "jwk": self._public})
 
 
 class ProofChecker:
@@ -81,7 +145,7 @@ class ProofChecker:
         age = time.time() - claims["iat"]
         if not -self._leeway <= age <= _LIFETIME + self._leeway:
             return "it is too old or from the future; compare the clocks"
-        if claims["ath"] != _encode(hashlib.sha256(bound.token).digest()):
+        if claims["ath"] != _hash(bound.token):
             return "it is for another token"
         return None
 
@@ -130,11 +194,11 @@ def _read(proof: bytes | None) -> tuple[str, dict[str, Any]] | str:
 def _find_thumbprint(key: dict[str, Any]) -> str:
     members = {name: key[name] for name in _MEMBERS[key["kty"]]}
     text = json.dumps(members, separators=(",", ":"), sort_keys=True)
-    return _encode(hashlib.sha256(text.encode()).digest())
+    return _hash(text.encode())
 
 
-def _encode(digest: bytes) -> str:
-    return urlsafe_b64encode(digest).rstrip(b"=").decode()
+def _hash(data: bytes) -> str:
+    return urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
 
 
 def _plain_url(url: str) -> str:

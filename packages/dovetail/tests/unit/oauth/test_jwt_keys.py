@@ -10,8 +10,8 @@ import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 
-from dovetail.auth.key_sets import KeySet
 from dovetail.errors import TransportError
+from dovetail.oauth.jwt_keys import KeySet
 from tests.unit.auth.test_rates import Clock
 from tests.unit.talk import run
 

@@ -15,8 +15,8 @@ from http import HTTPStatus
 
 import httptools
 
-from dovetail.client.http_endpoint import Endpoint
 from dovetail.errors import PeerError, TransportError
+from dovetail.net.http_endpoint import Endpoint
 
 __all__ = ["ClientResponse", "Headers", "HttpConnection", "ResponseHead", "explain_os_error"]
 

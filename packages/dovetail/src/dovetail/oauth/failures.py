@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dovetail.client.channel import AccessDeniedError
+from dovetail.errors import AccessDeniedError
 
 __all__ = ["AuthorizationError", "LoginRequiredError", "TokenRefusedError"]
 

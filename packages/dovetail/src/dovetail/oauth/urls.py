@@ -1,4 +1,4 @@
-"""Which URLs an OAuth client may use.
+"""Which URLs OAuth may use.
 
 A server names the URLs of its authorization server, and that server names more. A hostile server
 could name an address inside the user's network (server-side request forgery) or plain HTTP, so each
@@ -8,69 +8,49 @@ public than that of the MCP server itself.
 
 from __future__ import annotations
 
-import asyncio
-import ipaddress
-import socket
 from collections.abc import Iterable
-from enum import IntEnum
 from urllib.parse import urlsplit
 
-from dovetail.client.auth.failures import AuthorizationError
-from dovetail.client.http_endpoint import Endpoint, parse_url
-from dovetail.errors import UsageError
+from dovetail.errors import UnreachableError, UsageError
+from dovetail.net.addresses import AddressScope, is_loopback, resolve_addresses
+from dovetail.net.http_endpoint import Endpoint, parse_url
+from dovetail.oauth.failures import AuthorizationError
 
-__all__ = ["AddressScope", "UrlPolicy", "is_loopback_host", "same_url", "within"]
+__all__ = ["UrlPolicy", "check_url", "same_url", "within"]
 
-_LOCALHOST = ("localhost", "localhost.")
 _PORTS = {"http": 80, "https": 443}
 
 
-class AddressScope(IntEnum):
-    """From where an address can be reached; a greater value is less public."""
-
-    PUBLIC = 0
-    PRIVATE = 1
-    LOOPBACK = 2
-    # Link-local addresses (cloud metadata services), multicast and the like.
-    SPECIAL = 3
-
-    @classmethod
-    def of(cls, address: str) -> AddressScope:
-        """The scope of an IP address."""
-        ip = ipaddress.ip_address(address.partition("%")[0])
-        if isinstance(ip, ipaddress.IPv6Address):
-            inner = ip.ipv4_mapped or ip.sixtofour or (ip.teredo[1] if ip.teredo else None)
-            # An IPv6 address that embeds an IPv4 address leads where that leads.
-            if inner is not None:
-                return cls.of(str(inner))
-        if ip.is_loopback:
-            return cls.LOOPBACK
-        if ip.is_link_local or ip.is_multicast or ip.is_unspecified or ip.is_reserved:
-            return cls.SPECIAL
-        return cls.PUBLIC if ip.is_global else cls.PRIVATE
-
-
-def is_loopback_host(host: str) -> bool:
-    """Whether a host name or literal address always means this machine."""
+def check_url(url: str, what: str) -> str:
+    """A URL of the operator without a trailing slash; raises UsageError if it is not safe."""
     try:
-        return host.lower() in _LOCALHOST or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
+        is_safe = _is_encrypted(parse_url(url)) and "#" not in url
+    except UsageError:
+        is_safe = False
+    if not is_safe:
+        raise UsageError(
+            f"{what} must be an https URL without user and fragment (http only for localhost), "
+            f"got {url!r}"
+        )
+    return url.rstrip("/")
 
 
 class UrlPolicy:
-    """Checks the URLs that lead from one MCP server to its authorization."""
+    """Checks the URLs that lead from one MCP server to its authorization.
 
-    def __init__(self, server: Endpoint) -> None:
-        if not server.is_secure and not is_loopback_host(server.host):
-            # A token that travels unencrypted is a token for everybody on the way.
+    Without a server, the operator has named the issuer, which may have any address.
+    """
+
+    def __init__(self, server: Endpoint | None = None) -> None:
+        if server is not None and not _is_encrypted(server):
+            # Tokens are never sent over plain HTTP, except to this machine.
             raise UsageError(
                 f"OAuth needs an https URL (http only for localhost), got {server.origin}"
             )
         self._server = server
         self._server_scope: AddressScope | None = None
         # Origins that need no check of their address: the server itself, and what the user named.
-        self._trusted = {server.origin}
+        self._trusted = set() if server is None else {server.origin}
 
     def trust(self, url: str, what: str) -> None:
         """Allow any address for a URL that the user named; raises AuthorizationError."""
@@ -86,8 +66,7 @@ class UrlPolicy:
             raise AuthorizationError(f"{what} cannot be used: {error}") from None
         if "#" in url:
             raise AuthorizationError(f"{what} has a fragment: {endpoint}")
-        # auth.https (2025-11-25 basic/authorization): every authorization endpoint uses https.
-        if not endpoint.is_secure and not is_loopback_host(endpoint.host):
+        if not _is_encrypted(endpoint):
             raise AuthorizationError(
                 f"{what} is {endpoint}, which is not encrypted; it must be an https URL "
                 "(http only for localhost)"
@@ -101,7 +80,7 @@ class UrlPolicy:
         address in between (DNS rebinding) gains nothing.
         """
         addresses = await _resolve(endpoint)
-        if endpoint.origin in self._trusted:
+        if self._server is None or endpoint.origin in self._trusted:
             return addresses[0]
         if self._server_scope is None:
             own = await _resolve(self._server)
@@ -115,15 +94,16 @@ class UrlPolicy:
         )
 
 
+def _is_encrypted(endpoint: Endpoint) -> bool:
+    # auth.https (2025-11-25 basic/authorization): plain HTTP does not leave this machine
+    return endpoint.is_secure or is_loopback(endpoint.host)
+
+
 async def _resolve(endpoint: Endpoint) -> list[str]:
     try:
-        found = await asyncio.get_running_loop().getaddrinfo(
-            endpoint.host, endpoint.port, type=socket.SOCK_STREAM
-        )
-    except OSError as error:
-        text = f"The host of {endpoint.origin} cannot be found: {error.strerror}"
-        raise AuthorizationError(text) from None
-    return [str(address[0]) for *_, address in found]
+        return await resolve_addresses(endpoint)
+    except UnreachableError as error:
+        raise AuthorizationError(str(error)) from None
 
 
 def _normalize(url: str) -> tuple[str, str | None, int | None, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dovetail.client.auth.challenge import find_challenge, parse_challenges
+from dovetail.oauth.challenges import find_challenge, make_challenge, parse_challenges
 
 
 @pytest.mark.parametrize(
@@ -43,3 +43,15 @@ def test_a_long_header_takes_no_time() -> None:
     # Quadratic parsing of this would take minutes.
     assert len(parse_challenges("a=" * 500_000)) <= 1
     assert parse_challenges("Bearer " + 'x="' * 100_000)[0].scheme == "bearer"
+
+
+def test_a_challenge_has_the_given_parameters() -> None:
+    assert make_challenge() == "Bearer"
+    assert make_challenge(metadata="https://h/m", scopes={"b", "a"}, error="invalid_token") == (
+        'Bearer error="invalid_token", scope="a b", resource_metadata="https://h/m"'
+    )
+    assert make_challenge(description="no") == 'Bearer error_description="no"'
+    schemes = {"Bearer": None, "DPoP": "ES256 EdDSA"}
+    assert make_challenge(error="invalid_token", schemes=schemes) == (
+        'Bearer error="invalid_token", DPoP error="invalid_token", algs="ES256 EdDSA"'
+    )

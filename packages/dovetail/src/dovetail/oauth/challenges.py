@@ -1,19 +1,20 @@
-"""Parses the WWW-Authenticate header (RFC 9110, section 11.6.1)."""
+"""The header WWW-Authenticate (RFC 9110, section 11.6.1), written and read."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
-__all__ = ["Challenge", "find_challenge", "parse_challenges"]
+__all__ = ["Challenge", "find_challenge", "make_challenge", "parse_challenges"]
 
 _TOKEN = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 _SCHEME = re.compile(rf"\s*({_TOKEN})(?=[ \t]|,|$)(?!\s*=)[ \t]*")
 _PARAM = re.compile(rf'\s*({_TOKEN})\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"=]+))[ \t]*')
 # A credential in token68 form, which no scheme that is used here has.
 _TOKEN68 = re.compile(r"\s*[A-Za-z0-9._~+/-]+=*(?=\s*(?:,|$))")
-# Headers of this length are not challenges that anybody meant.
+# Longer headers are cut off.
 _MAX_LENGTH = 16_384
 
 
@@ -79,3 +80,29 @@ def find_challenge(header: str, schemes: Sequence[str]) -> Challenge:
             if challenge.scheme == scheme:
                 return challenge
     return Challenge()
+
+
+def make_challenge(
+    *,
+    metadata: str | None = None,
+    scopes: Collection[str] = (),
+    error: str | None = None,
+    description: str | None = None,
+    schemes: Mapping[str, str | None] = MappingProxyType({"Bearer": None}),
+) -> str:
+    """The value of WWW-Authenticate (RFC 6750 section 3, RFC 9728 section 5.1).
+
+    `schemes` maps each accepted scheme to the algorithms that it allows (RFC 9449 section 7.1).
+    """
+    named = {
+        "error": error,
+        "error_description": description,
+        "scope": " ".join(sorted(scopes)) or None,
+        "resource_metadata": metadata,
+    }
+    challenges = []
+    for scheme, algorithms in schemes.items():
+        params = {**named, "algs": algorithms}
+        words = (f'{name}="{value}"' for name, value in params.items() if value is not None)
+        challenges.append(f"{scheme} {', '.join(words)}".strip())
+    return ", ".join(challenges)

@@ -16,10 +16,14 @@ from typing import Any
 
 from dovetail.errors import TransportError
 
-__all__ = ["KeySet"]
+__all__ = ["ALGORITHMS", "KeySet"]
 
 logger = logging.getLogger("dovetail")
 
+# Not `none`, and no HMAC algorithms: a public key must never be used as a shared secret.
+ALGORITHMS = (
+    "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA",
+)  # fmt: skip
 # The key type for each family of algorithms; shared secrets are not supported.
 _KINDS = {"RS": "RSA", "PS": "RSA", "ES": "EC", "Ed": "OKP"}
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from dovetail.client import Client
-from dovetail.client.http_endpoint import parse_url
-from dovetail.client.http_pool import HttpPool
 from dovetail.errors import PeerError
+from dovetail.net.http_endpoint import parse_url
+from dovetail.net.http_pool import HttpPool
 from tests.peers.scripted import run
 from tests.unit.client.fake_http import Heard, Serve, Wire, fake_http, modern
 

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from dovetail.client.auth import AuthorizationError
-from dovetail.client.auth.urls import AddressScope, UrlPolicy, same_url, within
-from dovetail.client.http_endpoint import parse_url
 from dovetail.errors import UsageError
+from dovetail.net.addresses import AddressScope
+from dovetail.net.http_endpoint import parse_url
+from dovetail.oauth.urls import UrlPolicy, same_url, within
 from tests.peers.scripted import run
 
 

@@ -1,4 +1,7 @@
-"""HTTP requests to authorization servers: checked addresses, bounded size and time."""
+"""HTTP requests to authorization servers, of clients and of resource servers.
+
+Their addresses are checked, their size and their time are limited.
+"""
 
 from __future__ import annotations
 
@@ -9,22 +12,31 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 from urllib.parse import urlencode
 
 import msgspec
 
-from dovetail.client.auth.failures import AuthorizationError
-from dovetail.client.auth.urls import UrlPolicy
-from dovetail.client.http_endpoint import Endpoint
-from dovetail.client.http_pool import HttpPool
 from dovetail.errors import PeerError, TransportError
+from dovetail.net.http_endpoint import Endpoint
+from dovetail.net.http_pool import HttpPool
+from dovetail.oauth.failures import AuthorizationError
+from dovetail.oauth.urls import UrlPolicy
 
-__all__ = ["AuthFetch", "AuthTrace", "Fetched", "report_trace", "trace_requests"]
+__all__ = [
+    "AuthFetch",
+    "AuthTrace",
+    "Fetched",
+    "fetch_json",
+    "report_trace",
+    "trace_requests",
+]
 
 # Metadata, tokens and registrations are a few kilobytes.
 _MAX_BYTES = 256 * 1024
 _TIMEOUT = 20.0
+# A caller waits while its token is checked.
+_ISSUER_TIMEOUT = 5.0
 _FORM = "application/x-www-form-urlencoded"
 
 
@@ -87,11 +99,23 @@ class Fetched:
 class AuthFetch:
     """Sends the requests of one authorization; each origin has its own connections."""
 
-    def __init__(self, policy: UrlPolicy) -> None:
+    def __init__(self, policy: UrlPolicy, timeout: float | None = None) -> None:
         self.policy = policy
+        self._timeout = _TIMEOUT if timeout is None else timeout
         # The servers' clocks may differ from ours: seconds to add to our time, by origin.
         self.clock_offsets: dict[str, float] = {}
         self._pools: dict[str, HttpPool] = {}
+
+    @classmethod
+    def of_issuer(cls) -> Self:
+        """For the issuer that the operator of a resource server has named."""
+        return cls(UrlPolicy(), _ISSUER_TIMEOUT)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
 
     async def get(self, endpoint: Endpoint) -> Fetched:
         """GET a document."""
@@ -130,7 +154,7 @@ class AuthFetch:
         report_trace(method, str(endpoint), fields, body)
         try:
             async with (
-                asyncio.timeout(_TIMEOUT),
+                asyncio.timeout(self._timeout),
                 pool.exchange(method, fields, body, at=endpoint) as response,
             ):
                 received = await response.read(_MAX_BYTES)
@@ -139,7 +163,7 @@ class AuthFetch:
         except AuthorizationError:
             raise
         except TimeoutError:
-            text = f"{endpoint} did not answer within {_TIMEOUT:g} s; try again later"
+            text = f"{endpoint} did not answer within {self._timeout:g} s; try again later"
             raise AuthorizationError(text) from None
         except (TransportError, PeerError) as error:
             raise AuthorizationError(f"{error}; try again later") from None
@@ -156,3 +180,23 @@ class AuthFetch:
         offset = there - time.time()
         # The header has whole seconds: a small difference says nothing.
         self.clock_offsets[endpoint.origin] = offset if abs(offset) > 2 else 0.0
+
+
+async def fetch_json(
+    url: str, form: Mapping[str, str] | None = None, headers: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """The JSON object that the operator's issuer answers to GET, or to POST with a form.
+
+    Raises AuthorizationError, without the form, which may contain a secret.
+    """
+    async with AuthFetch.of_issuer() as fetch:
+        endpoint = fetch.policy.check(url, "The URL of the issuer")
+        fetched = await (
+            fetch.get(endpoint) if form is None else fetch.post_form(endpoint, form, headers)
+        )
+    document = fetched.json()
+    if fetched.status != 200:
+        raise AuthorizationError(f"{endpoint} answered with {fetched.reason}")
+    if document is None:
+        raise AuthorizationError(f"{endpoint} did not answer with a JSON object")
+    return document

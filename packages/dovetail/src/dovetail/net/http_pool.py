@@ -10,16 +10,15 @@ from http import HTTPStatus
 from types import TracebackType
 from weakref import WeakSet
 
-from dovetail.client.background import BackgroundTasks
-from dovetail.client.channel import UnreachableError
-from dovetail.client.http_connection import (
+from dovetail.errors import PeerError, TransportError, UnreachableError
+from dovetail.net.background import BackgroundTasks
+from dovetail.net.http_connection import (
     ClientResponse,
     Headers,
     HttpConnection,
     explain_os_error,
 )
-from dovetail.client.http_endpoint import Endpoint
-from dovetail.errors import PeerError, TransportError
+from dovetail.net.http_endpoint import Endpoint
 
 __all__ = ["HttpPool"]
 

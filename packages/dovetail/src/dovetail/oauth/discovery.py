@@ -1,4 +1,4 @@
-"""Discovery: from an MCP server to its authorization server.
+"""The metadata of resources and authorization servers: what a server shows, and how it is found.
 
 The server's challenge or a well-known URL leads to the protected resource metadata (RFC 9728). It
 names the authorization servers; each of those describes itself (RFC 8414 or OpenID Discovery).
@@ -11,19 +11,30 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Struct
 
-from dovetail.client.auth.challenge import Challenge
-from dovetail.client.auth.failures import AuthorizationError
-from dovetail.client.auth.fetch import AuthFetch
-from dovetail.client.auth.urls import same_url, within
-from dovetail.client.http_endpoint import Endpoint
+from dovetail.net.http_endpoint import Endpoint
+from dovetail.oauth.challenges import Challenge
+from dovetail.oauth.failures import AuthorizationError
+from dovetail.oauth.fetch import AuthFetch
+from dovetail.oauth.urls import same_url, within
 
-__all__ = ["Authority", "ResourceMetadata", "ServerMetadata", "discover"]
+__all__ = [
+    "Authority",
+    "IssuerMetadata",
+    "ResourceMetadata",
+    "ServerMetadata",
+    "discover",
+    "find_endpoint",
+    "is_metadata_path",
+    "metadata_url_of",
+]
 
 T = TypeVar("T")
+M = TypeVar("M", bound="IssuerMetadata")
 
 _RESOURCE = "/.well-known/oauth-protected-resource"
 _OAUTH = "/.well-known/oauth-authorization-server"
@@ -33,16 +44,28 @@ _OPENID = "/.well-known/openid-configuration"
 class ResourceMetadata(Struct, omit_defaults=True):
     """Protected resource metadata (RFC 9728)."""
 
+    # auth.uri.trailing-slash, auth.prm.resource-matches
     resource: str
-    authorization_servers: list[str] = []
-    scopes_supported: list[str] = []
-    dpop_bound_access_tokens_required: bool = False
+    # auth.prm.authorization-servers (2025-06-18 basic/authorization): at least one
+    authorization_servers: Sequence[str] = ()
+    bearer_methods_supported: Sequence[str] = ()
+    scopes_supported: Sequence[str] = ()
+    resource_name: str | None = None
+    dpop_signing_alg_values_supported: Sequence[str] = ()
+    dpop_bound_access_tokens_required: bool | None = None
 
 
-class ServerMetadata(Struct, omit_defaults=True):
-    """Authorization server metadata (RFC 8414); the members that a client uses."""
+class IssuerMetadata(Struct, omit_defaults=True):
+    """Authorization server metadata (RFC 8414); the members that a resource server uses."""
 
     issuer: str
+    jwks_uri: str | None = None
+    introspection_endpoint: str | None = None
+
+
+class ServerMetadata(IssuerMetadata, kw_only=True):
+    """Authorization server metadata; the members that a client uses."""
+
     token_endpoint: str
     authorization_endpoint: str | None = None
     registration_endpoint: str | None = None
@@ -99,8 +122,8 @@ async def discover(
     if not resource.authorization_servers:
         raise AuthorizationError(f"The metadata of {server} names no authorization server")
     named = resource.authorization_servers
-    issuer = preferred if preferred in named else named[0]
-    metadata = await _find_server(fetch, issuer, str(server))
+    issuer = named[0] if preferred is None or preferred not in named else preferred
+    metadata = await _find_server(fetch, issuer, _named_by(server), ServerMetadata)
     if metadata is None:
         raise AuthorizationError(
             f"{server} names {issuer!r} as its authorization server, "
@@ -133,7 +156,7 @@ async def _find_resource(
 
 async def _discover_at_origin(fetch: AuthFetch, server: Endpoint, url: str) -> Authority:
     origin = server.origin
-    metadata = await _find_server(fetch, origin, str(server))
+    metadata = await _find_server(fetch, origin, _named_by(server), ServerMetadata)
     if metadata is not None:
         return Authority(url, metadata)
     assumed = ServerMetadata(
@@ -154,35 +177,61 @@ def _places(issuer: Endpoint) -> Iterator[str]:
         yield path + _OPENID
 
 
-async def _find_server(fetch: AuthFetch, issuer: str, server: str) -> ServerMetadata | None:
-    endpoint = fetch.policy.check(issuer, f"The authorization server that {server} names")
+def _named_by(server: Endpoint) -> str:
+    return f"The authorization server that {server} names"
+
+
+async def _find_server(
+    fetch: AuthFetch, issuer: str, what: str, type_: type[M], member: str = "issuer"
+) -> M | None:
+    """The first metadata of an issuer that has a member; None if there is none."""
+    endpoint = fetch.policy.check(issuer, what)
     for place in _places(endpoint):
         where = fetch.policy.check(endpoint.origin + place, "The metadata URL")
-        metadata = await _read(fetch, where, ServerMetadata)
+        metadata = await _read(fetch, where, type_)
         if metadata is None:
             continue
-        # RFC 8414, section 3.3: otherwise another server could pass itself off as the issuer.
-        if not same_url(metadata.issuer, issuer):
+        # auth.as.issuer-matches (2026-07-28 basic/authorization): otherwise another server could
+        # pass itself off as the issuer (RFC 8414, section 3.3).
+        if not same_url(metadata.issuer.rstrip("/"), issuer.rstrip("/")):
             raise AuthorizationError(
                 f"The authorization server {issuer!r} calls itself {metadata.issuer!r} in {where}; "
                 "this may be an attack. Report it to the server's operator"
             )
-        _check_endpoints(fetch, metadata)
-        return metadata
+        for name in metadata.__struct_fields__:
+            url = getattr(metadata, name)
+            if name.endswith(("_endpoint", "_uri")) and url is not None:
+                fetch.policy.check(url, f"The {name} of the authorization server {issuer}")
+        if getattr(metadata, member) is not None:
+            return metadata
     return None
 
 
-def _check_endpoints(fetch: AuthFetch, metadata: ServerMetadata) -> None:
-    for name in (
-        "token_endpoint",
-        "authorization_endpoint",
-        "registration_endpoint",
-        "revocation_endpoint",
-        "device_authorization_endpoint",
-    ):
-        url = getattr(metadata, name)
-        if url is not None:
-            fetch.policy.check(url, f"The {name} of the authorization server {metadata.issuer}")
+async def find_endpoint(issuer: str, member: str) -> str:
+    """The URL in a member of the metadata of the operator's issuer; raises AuthorizationError."""
+    async with AuthFetch.of_issuer() as fetch:
+        found = await _find_server(fetch, issuer, "The issuer", IssuerMetadata, member)
+    if found is None:
+        raise AuthorizationError(
+            f"The issuer {issuer} has no metadata with {member} at {_OAUTH} or {_OPENID}"
+        )
+    url: str = getattr(found, member)
+    return url
+
+
+def metadata_url_of(resource: str) -> str:
+    """The URL of the metadata: the well-known path is inserted before the path (section 3.1)."""
+    parts = urlsplit(resource)
+    return f"{parts.scheme}://{parts.netloc}{_RESOURCE}{parts.path.rstrip('/')}"
+
+
+def is_metadata_path(path: str, mcp_path: str, resource: str) -> bool:
+    """Whether the metadata is served at this path, with or without the path of the resource.
+
+    An application mounted below a prefix does not see the prefix, so its own path also counts.
+    """
+    paths = (urlsplit(resource).path.rstrip("/"), mcp_path, "")
+    return path in [f"{_RESOURCE}{each}" for each in paths]
 
 
 async def _read(fetch: AuthFetch, endpoint: Endpoint, type_: type[T]) -> T | None:

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from dovetail.client import http_pool
-from dovetail.client.http_endpoint import parse_url
-from dovetail.client.http_pool import HttpPool
 from dovetail.errors import PeerError, TransportError
+from dovetail.net import http_pool
+from dovetail.net.http_endpoint import parse_url
+from dovetail.net.http_pool import HttpPool
 from tests.certificate import make_certificate
 from tests.peers.scripted import run
 from tests.unit.client.fake_http import Heard, Serve, Wire, fake_http

@@ -1,0 +1,1 @@
+"""HTTP requests of clients: URLs, addresses, connections; nothing of MCP."""

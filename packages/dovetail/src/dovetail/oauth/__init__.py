@@ -1,0 +1,1 @@
+"""What OAuth clients and resource servers share: metadata, requests, proofs, challenges."""
