@@ -46,6 +46,11 @@ class ClientResponse:
         self._headers: dict[str, str] | None = None
 
     @property
+    def address(self) -> str | None:
+        """The IP address that the response came from."""
+        return self._connection.address
+
+    @property
     def headers(self) -> dict[str, str]:
         """The headers; a name that occurs twice has both values (RFC 9110, section 5.2)."""
         joined = self._headers
@@ -187,6 +192,12 @@ class HttpConnection(asyncio.Protocol):
         self._failure: TransportError | None = None
         self._closed: asyncio.Future[None] = self._loop.create_future()
         self._heads: dict[tuple[object, ...], bytes] = {}
+
+    @property
+    def address(self) -> str | None:
+        """The IP address of the server."""
+        peer = None if self._transport is None else self._transport.get_extra_info("peername")
+        return None if peer is None else str(peer[0])
 
     @property
     def is_done(self) -> bool:

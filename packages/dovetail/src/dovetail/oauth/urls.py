@@ -3,7 +3,8 @@
 A server names the URLs of its authorization server, and that server names more. A hostile server
 could name an address inside the user's network (server-side request forgery) or plain HTTP, so each
 URL is checked before it is used: https unless it is on this machine, and no address that is less
-public than that of the MCP server itself.
+public than that of the MCP server itself. The server decides what its name resolves to, so the
+address that counts is the one that it answered from.
 """
 
 from __future__ import annotations
@@ -48,6 +49,8 @@ class UrlPolicy:
                 f"OAuth needs an https URL (http only for localhost), got {server.origin}"
             )
         self._server = server
+        # Where the server answered from, and the most public scope that is known of it.
+        self._server_address: str | None = None
         self._server_scope: AddressScope | None = None
         # Origins that need no check of their address: the server itself, and what the user named.
         self._trusted = set() if server is None else {server.origin}
@@ -55,6 +58,22 @@ class UrlPolicy:
     def trust(self, url: str, what: str) -> None:
         """Allow any address for a URL that the user named; raises AuthorizationError."""
         self._trusted.add(self.check(url, what).origin)
+
+    def pin_server(self, address: str | None) -> None:
+        """Take the address that the server has answered from as that of its name."""
+        if address is not None:
+            self._server_address = address
+            self.note_server(address)
+
+    def note_server(self, address: str) -> None:
+        """Take an address that the server has answered from in an earlier program."""
+        scope = AddressScope.of(address)
+        self._server_scope = scope if self._server_scope is None else min(scope, self._server_scope)
+
+    @property
+    def server_address(self) -> str | None:
+        """The address that the server has answered from."""
+        return self._server_address
 
     def check(self, url: object, what: str) -> Endpoint:
         """The endpoint of a URL that somebody else named; raises AuthorizationError."""
@@ -79,17 +98,20 @@ class UrlPolicy:
         The check and the connection use the same address, so that a name that changes its
         address in between (DNS rebinding) gains nothing.
         """
+        server = self._server
+        if server is not None and endpoint.origin == server.origin and self._server_address:
+            return self._server_address
         addresses = await _resolve(endpoint)
-        if self._server is None or endpoint.origin in self._trusted:
+        if server is None or endpoint.origin in self._trusted:
             return addresses[0]
         if self._server_scope is None:
-            own = await _resolve(self._server)
-            self._server_scope = max(map(AddressScope.of, own))
+            # Nothing has been sent to the server yet.
+            self._server_scope = min(map(AddressScope.of, await _resolve(server)))
         for address in addresses:
             if AddressScope.of(address) <= min(self._server_scope, AddressScope.LOOPBACK):
                 return address
         raise AuthorizationError(
-            f"{endpoint.origin} is on a private network ({addresses[0]}), and {self._server} "
+            f"{endpoint.origin} is on a private network ({addresses[0]}), and {server} "
             "is not; it was refused, because a server could reach into your network this way"
         )
 

@@ -83,6 +83,8 @@ class OAuthAuthorizer:
         is_bound = login is not None and login.dpop_key is not None
         self._login = login if is_bound == self._settings.uses_dpop else None
         self._is_loaded = True
+        if login is not None and login.server_address is not None:
+            self._fetch.policy.note_server(login.server_address)
         before, self._dpop = self._dpop, None
         if self._login is not None and self._login.dpop_key is not None:
             self._dpop = DpopKey(self._login.dpop_key)
@@ -110,6 +112,7 @@ class OAuthAuthorizer:
 
     async def answer(self, denial: Denial) -> bool:
         """Handle a denied request; True if it is worth sending again."""
+        self._fetch.policy.pin_server(denial.response.address)
         header = denial.response.headers.get("www-authenticate", "")
         own, other = ("dpop", "bearer") if self._settings.uses_dpop else ("bearer", "dpop")
         challenge = find_challenge(header, (own, other))
@@ -247,6 +250,7 @@ class OAuthAuthorizer:
             revocation_endpoint=server.revocation_endpoint,
             auth_methods=_as_tuple(server.token_endpoint_auth_methods_supported),
             dpop_key=None if dpop is None else dpop.to_pem(),
+            server_address=self._fetch.policy.server_address,
             user=obtained.user,
         )
         self._shelf.save(login)
@@ -334,8 +338,14 @@ class OAuthAuthorizer:
 
     # -- the command line ---------------------------------------------------------------------
 
-    async def log_in(self, challenge: Challenge, *, is_denied: bool) -> LoginRecord:
-        """Obtain a new token, whatever is stored; `is_denied` if the server asked for one."""
+    async def log_in(
+        self, challenge: Challenge, address: str | None, *, is_denied: bool
+    ) -> LoginRecord:
+        """Obtain a new token, whatever is stored; `is_denied` if the server asked for one.
+
+        `address` is the one that the server has answered from.
+        """
+        self._fetch.policy.pin_server(address)
         async with self._lock:
             authority = await self._discover(challenge, is_denied=is_denied)
             return await self.obtain(authority, challenge)

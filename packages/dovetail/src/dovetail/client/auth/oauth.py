@@ -115,8 +115,8 @@ async def login(url: str, auth: OAuth) -> Login:
     endpoint = parse_url(url)
     authorizer = auth.authorize(endpoint)
     try:
-        challenge, is_denied = await _probe(endpoint)
-        found = await authorizer.log_in(challenge, is_denied=is_denied)
+        challenge, address, is_denied = await _probe(endpoint)
+        found = await authorizer.log_in(challenge, address, is_denied=is_denied)
         return _describe(endpoint, found)
     finally:
         await authorizer.close()
@@ -160,8 +160,8 @@ def _describe(endpoint: Endpoint, found: LoginRecord) -> Login:
     )
 
 
-async def _probe(endpoint: Endpoint) -> tuple[Challenge, bool]:
-    """What the server says to a client without a token, and whether it denies access."""
+async def _probe(endpoint: Endpoint) -> tuple[Challenge, str | None, bool]:
+    """The challenge for a client without a token, its address, and whether access is denied."""
     pool = HttpPool(endpoint)
     try:
         report_trace("POST", str(endpoint), _PROBE_HEADERS, _PROBE)
@@ -170,6 +170,6 @@ async def _probe(endpoint: Endpoint) -> tuple[Challenge, bool]:
             report_trace("POST", str(endpoint), sent, b"", response.status)
             header = response.headers.get("www-authenticate", "")
             is_denied = response.status in (401, 403)
-            return find_challenge(header, ("bearer", "dpop")), is_denied
+            return find_challenge(header, ("bearer", "dpop")), response.address, is_denied
     finally:
         await pool.close()

@@ -70,6 +70,8 @@ class LoginRecord(_Secret, kw_only=True):
     auth_methods: tuple[str, ...] | None = None
     # The private key that the tokens are bound to (DPoP), in PEM.
     dpop_key: str | None = None
+    # The IP address that the MCP server had; it may not name more private ones later.
+    server_address: str | None = None
     # Claims of the ID token about the user, if there was one.
     user: dict[str, Any] = {}
 

@@ -7,6 +7,7 @@ message that names the party and the next step, and the attacker must not get wh
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -360,6 +361,78 @@ def test_an_attack_fails_and_gets_nothing(attack: Attack) -> None:
 def assert_no_secret(text: str, fake: FakeAuthority) -> None:
     secrets = [*fake.tokens, *fake.refresh_tokens, *fake.codes]
     assert [secret for secret in secrets if secret in text] == []
+
+
+# -- the server's own name ----------------------------------------------------------------------
+
+
+class OwnNames:
+    """The server's DNS: `localhost` stands for its name, and resolves to what the server likes."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *answers: list[str]) -> None:
+        self._answers = list(answers)
+        resolve = asyncio.BaseEventLoop.getaddrinfo
+
+        async def answer(loop: Any, host: Any, port: Any, **options: Any) -> Any:
+            if host != "localhost":
+                return await resolve(loop, host, port, **options)
+            return [
+                (socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port))
+                for address in self._next()
+            ]
+
+        monkeypatch.setattr(asyncio.BaseEventLoop, "getaddrinfo", answer)
+
+    def _next(self) -> list[str]:
+        return self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
+
+
+def name_the_server(fake: FakeAuthority, evil: FakeAuthority) -> None:
+    """Reach a server by a name, and let it name a server inside the user's network."""
+    fake.url = fake.resource["resource"] = fake.url.replace("127.0.0.1", "localhost")
+    fake.challenge = fake.challenge.replace("127.0.0.1", "localhost")
+    fake.resource["authorization_servers"] = [evil.origin]
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        pytest.param([["127.0.0.1", "127.0.0.2"]], id="a second, private address"),
+        pytest.param([["127.0.0.1"], ["127.0.0.2"]], id="a private address afterwards"),
+    ],
+)
+@pytest.mark.parametrize("logs_in", [True, False])
+def test_a_server_cannot_make_itself_private(
+    answers: list[list[str]], logs_in: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    OwnNames(monkeypatch, *answers)
+
+    async def use() -> None:
+        async with fake_authority() as fake, fake_authority("127.0.0.2") as evil:
+            name_the_server(fake, evil)
+            with pytest.raises(AuthorizationError, match="is on a private network"):
+                await (login(fake.url, make_auth()) if logs_in else call(fake, make_auth()))
+            assert evil.asked == []
+
+    run(use())
+
+
+def test_a_stored_login_does_not_trust_the_name_of_its_server(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    OwnNames(monkeypatch, ["127.0.0.1"], ["127.0.0.1"], ["127.0.0.2"])
+
+    async def use() -> None:
+        async with fake_authority() as fake, fake_authority("127.0.0.2") as evil:
+            name_the_server(fake, evil)
+            fake.resource["authorization_servers"] = [fake.origin]
+            fake.metadata["revocation_endpoint"] = f"{evil.origin}/revoke"
+            auth = make_auth()
+            await login(fake.url, auth)
+            assert await logout(fake.url, auth) is False
+            assert evil.asked == []
+
+    run(use())
 
 
 # -- a token is for one resource ----------------------------------------------------------------
