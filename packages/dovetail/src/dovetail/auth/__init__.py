@@ -1,6 +1,7 @@
 """Authentication, permissions and rate limits."""
 
 from dovetail.auth.api_keys import ApiKeys
+from dovetail.auth.bearer_tokens import BearerTokens
 from dovetail.auth.breaker import Breaker
 from dovetail.auth.credentials import Authenticator, Credentials, Rejected
 from dovetail.auth.guard import Guard
@@ -15,6 +16,7 @@ from dovetail.runtime.rates import Rate
 __all__ = [
     "ApiKeys",
     "Authenticator",
+    "BearerTokens",
     "Breaker",
     "Credentials",
     "Guard",
