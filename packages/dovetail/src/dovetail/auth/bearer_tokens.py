@@ -25,7 +25,7 @@ class BearerTokens:
     credential_headers = (b"authorization",)
 
     def __init__(self, tokens: Mapping[str, Principal | str]) -> None:
-        if not isinstance(tokens, Mapping) or not tokens:
+        if not tokens or not hasattr(tokens, "items"):
             raise UsageError(
                 "BearerTokens needs a mapping from tokens to principals, such as "
                 '{"token-of-ada": "ada"}'
