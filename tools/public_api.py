@@ -34,6 +34,7 @@ PUBLIC_MODULES = (
     "dovetail.compose.openapi",
     "dovetail.compose.rest",
     "dovetail.errors",
+    "dovetail.extensions",
     "dovetail.generated",
     "dovetail.middleware",
     "dovetail.observability",

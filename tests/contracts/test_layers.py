@@ -25,7 +25,7 @@ from tools.public_api import PUBLIC_MODULES
 
 _PROTOCOL = ("errors", "wire", "spec")
 _RUNTIME = (*_PROTOCOL, "core", "features", "eras", "stores", "runtime")
-_SERVER = (*_RUNTIME, "server")
+_SERVER = (*_RUNTIME, "extensions", "server")
 _OUTER = ("transports", "client", "auth", "observability", "net", "oauth")
 
 # Layer of `dovetail` -> the layers it may import from.
@@ -41,11 +41,13 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "oauth": (*_PROTOCOL, "core", "net"),
     "features": (*_PROTOCOL, "core"),
     "eras": (*_PROTOCOL, "core", "features"),
+    # What an extension of the protocol is.
+    "extensions": (*_PROTOCOL, "core", "features"),
     # Interfaces and their default implementations; they hold bytes and know no protocol.
     "stores": ("errors",),
     # The asyncio part: worker threads, deadlines, tasks, the calls in flight of one client.
     "runtime": (*_PROTOCOL, "core", "features", "eras", "stores"),
-    "server": _RUNTIME,
+    "server": (*_RUNTIME, "extensions"),
     "transports": (*_SERVER, "net"),
     "client": (*_SERVER, "net", "oauth"),
     # The audit log, metrics and traces; a guard puts them into its chain.

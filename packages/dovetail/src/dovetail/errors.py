@@ -236,7 +236,8 @@ class MissingCapabilityError(RpcError):
     code = -32021
 
     def __init__(self, required: Mapping[str, Any], message: str | None = None) -> None:
-        names = ", ".join(required) or "none"
+        # What is missing is the extension itself, not the member for extensions.
+        names = ", ".join(required.get("extensions", required)) or "none"
         super().__init__(
             message or f"This request needs a client capability that was not declared: {names}",
             {"requiredCapabilities": dict(required)},

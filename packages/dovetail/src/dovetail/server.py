@@ -20,6 +20,7 @@ from collections.abc import (
     Sequence,
 )
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -41,6 +42,8 @@ from dovetail.core.options import Options
 from dovetail.core.principal import Principal, to_principal
 from dovetail.eras.select import Eras
 from dovetail.errors import UsageError
+from dovetail.extensions.binding import Extensions, read_params
+from dovetail.extensions.extension import Extension
 from dovetail.features.completion import Completions
 from dovetail.features.custom_routes import CustomRoute, CustomRoutes
 from dovetail.features.handlers import author_error, locate
@@ -140,7 +143,7 @@ class Server:
         website: str | None = None,
         icons: list[Icon] | None = None,
         lifespan: LifespanFactory | None = None,
-        extensions: Mapping[str, Any] | None = None,
+        extensions: Mapping[str, Any] | Iterable[Extension[Any]] | None = None,
         options: Options | None = None,
         guard: AuthBackend | None = None,
         middleware: Sequence[AnyMiddleware] = (),
@@ -149,9 +152,9 @@ class Server:
         """Create a server.
 
         `instructions` tell a model how to use the server. `title`, `description`, `website` and
-        `icons` are for people: clients show them. `extensions` declares extensions of the protocol
-        by name, each with its settings. `lifespan(server)` returns an async context manager that is
-        entered before the first call; its value is `ctx.lifespan`.
+        `icons` are for people: clients show them. `extensions` are those of the protocol that the
+        server has; a mapping only declares them, by name with settings. `lifespan(server)` returns
+        an async context manager that is entered before the first call; its value is `ctx.lifespan`.
 
         `guard` applies however the server is served, unless a transport gets another one.
         `middleware` runs around every request, the first one outermost. With `tool_search`,
@@ -174,9 +177,20 @@ class Server:
         self._bus: Bus[ChangeEvent] = (
             MemoryBus() if self._shared is None else SharedBus(self._shared.cluster)
         )
-        self.tools = Tools(self.options, self._changed(ChangeKind.TOOLS), self._offer_tasks)
+        self._extensions = Extensions()
+        if isinstance(extensions, Mapping):
+            self._extensions.only_declared.update(extensions)
+            extensions = None
+        self.tools = Tools(
+            self.options,
+            self._changed(ChangeKind.TOOLS),
+            self._offer_tasks,
+            self._extensions.bind_tool,
+        )
         self.prompts = Prompts(self.options, self._changed(ChangeKind.PROMPTS))
-        self.resources = Resources(self.options, self._changed(ChangeKind.RESOURCES))
+        self.resources = Resources(
+            self.options, self._changed(ChangeKind.RESOURCES), self._extensions.bind_resource
+        )
         self.routes = CustomRoutes()
         self.completions = Completions(self.prompts, self.resources)
         self._capabilities: dict[str, Any] | None = None
@@ -194,7 +208,7 @@ class Server:
             ),
             instructions,
             self.capabilities,
-            dict(extensions or {}),
+            self._extensions.declared_at,
         )
         self.identity = identity
         # What servers use that this one is mounted in.
@@ -250,6 +264,8 @@ class Server:
         self._stateless: dict[str, StatelessEndpoint] = {}
         if tool_search is not None:
             tool_search.install(self)
+        for extension in extensions or ():
+            self.add_extension(extension)
 
     def _make_provider(self) -> Provider:
         return Provider(self)
@@ -404,6 +420,17 @@ class Server:
                     f"{each!r}"
                 )
         self.middleware += middleware
+        self._wrap_handlers()
+
+    @author_error
+    def add_extension(self, extension: Extension[Any]) -> None:
+        """Add an extension, before tools and resources that have its option."""
+        for each in self._extensions.add(extension):
+            self.engine.eras.add_method(each.name, read_params, extension.is_offered_at)
+            self._methods_without_mounts[each.name] = each.handler
+            self._plain_handlers[each.name] = each.handler
+        if type(extension).running is not Extension.running:
+            self._lifespan.add(partial(extension.running, self))
         self._wrap_handlers()
 
     # -- mounting -------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from dovetail.core.identity import Identity
 from dovetail.core.link import ClientChannels, ClientSession, Link, Outgoing
 from dovetail.eras.legacy.session import LegacySession, session_of
 from dovetail.errors import DovetailError, UsageError
+from dovetail.extensions.binding import Extensions
 from dovetail.spec.methods import METHODS
 from dovetail.spec.models import Implementation, InitializeParams, Params
 from dovetail.spec.revisions import LATEST_LEGACY, Revision
@@ -161,7 +162,9 @@ def make_identity(
     """A server called s that has declared `capabilities`."""
     declared = capabilities or {}
     implementation = Implementation(name="s", version="1", title="S", description="a server")
-    return Identity(implementation, instructions, lambda: declared, extensions or {})
+    only_declared = Extensions()
+    only_declared.only_declared.update(extensions or {})
+    return Identity(implementation, instructions, lambda: declared, only_declared.declared_at)
 
 
 class Run:

@@ -42,6 +42,8 @@ from dovetail.errors import (
     RpcError,
     UsageError,
 )
+from dovetail.extensions.binding import Extensions
+from dovetail.extensions.extension import Extension
 from dovetail.spec.models import (
     CompleteResult,
     Completion,
@@ -79,7 +81,8 @@ class Client:
     Use it as `async with Client(target) as client: ...`. The target is a Server in this process,
     a command, a path to a .py file, a URL, or a configuration entry. `headers` are sent with
     every request to a URL; `auth` logs in to it, see `dovetail.client.auth.OAuth`.
-    `telemetry` makes OpenTelemetry spans and metrics of requests.
+    `telemetry` makes OpenTelemetry spans and metrics of requests. `extensions` are those of the
+    protocol that the client declares.
     """
 
     def __init__(  # noqa: PLR0913 - public options, independent of each other
@@ -101,8 +104,12 @@ class Client:
         headers: Mapping[str, str] | None = None,
         auth: Auth | None = None,
         telemetry: Telemetry | None = None,
+        extensions: Iterable[Extension[Any]] = (),
     ) -> None:
         self._mode = parse_mode(mode)
+        declared = Extensions()
+        for extension in extensions:
+            declared.add(extension)
         self._settings = Settings(
             name=name,
             version=_own_version() if version is None else version,
@@ -111,6 +118,8 @@ class Client:
             on_change=on_change,
             timeout=timeout,
             telemetry=telemetry,
+            extensions=declared.declared_by_client,
+            on_notification=declared.deliver,
         )
         self._make_channel = partial(
             open_target,
@@ -172,6 +181,16 @@ class Client:
         return self._era.facts.capabilities
 
     @property
+    def server_extensions(self) -> Mapping[str, Any]:
+        """The settings of the extensions that the server declared, by name."""
+        found: dict[str, Any] = {}
+        for member in ("experimental", "extensions"):
+            declared = self.capabilities.get(member)
+            if isinstance(declared, Mapping):
+                found.update(declared)
+        return found
+
+    @property
     def revision(self) -> str:
         """The date of the negotiated protocol revision."""
         return self._era.revision.date
@@ -221,8 +240,7 @@ class Client:
 
     async def list_skills(self) -> list[SkillEntry]:
         """All skills, without their files; empty if the server does not declare the extension."""
-        extensions = self.capabilities.get("extensions")
-        if not isinstance(extensions, Mapping) or EXTENSION not in extensions:
+        if EXTENSION not in self.server_extensions:
             return []
         return await self._read_pages(self.list_skills_page)
 

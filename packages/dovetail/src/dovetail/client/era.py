@@ -56,6 +56,8 @@ class Settings:
     log_level: str = "info"
     # How often a request is retried because the server wants more input.
     max_rounds: int = 10
+    # The settings of extensions that the client declares, by revision.
+    extensions: Callable[[Revision], Mapping[str, Any]] = lambda revision: {}
     # Observes requests; None: they are not observed.
     telemetry: Telemetry | None = None
 

@@ -72,9 +72,14 @@ class LegacyClientEra(ClientEra):
 
     async def _initialize(self) -> None:
         settings, offer = self.settings, self._offer
+        capabilities = settings.callbacks.capabilities(offer)
+        extensions = dict(settings.extensions(offer))
+        if extensions:
+            # These revisions have no other place for what is not in the protocol.
+            capabilities["experimental"] = extensions
         params: dict[str, Any] = {
             "protocolVersion": offer.date,
-            "capabilities": settings.callbacks.capabilities(offer),
+            "capabilities": capabilities,
             "clientInfo": {"name": settings.name, "version": settings.version},
         }
         if settings.first_meta:

@@ -114,8 +114,11 @@ class ModernClientEra(ClientEra):
     def _envelope(self, meta: dict[str, Any] | None, *, tasks: bool = False) -> dict[str, Any]:
         settings = self.settings
         capabilities = settings.callbacks.capabilities(self.revision)
+        extensions = dict(settings.extensions(self.revision))
         if tasks:
-            capabilities["extensions"] = {keys.TASKS: {}}
+            extensions[keys.TASKS] = {}
+        if extensions:
+            capabilities["extensions"] = extensions
         envelope = {
             **(meta or {}),
             keys.PROTOCOL_VERSION: self.revision.date,

@@ -41,6 +41,19 @@ class CallFacts:
         return self._call.meta
 
     @property
+    def client_extensions(self) -> dict[str, Any]:
+        """The extensions that the client declared: their settings by name."""
+        call = self._call
+        # Older revisions have no extensions; their clients use `experimental`, and some both.
+        is_modern = call.era.revision.extensions
+        found: dict[str, Any] = {}
+        for member in ("extensions",) if is_modern else ("experimental", "extensions"):
+            declared = call.peer.capabilities.get(member)
+            if isinstance(declared, dict):
+                found.update({k: v for k, v in declared.items() if isinstance(v, dict)})
+        return found
+
+    @property
     def scope(self) -> Any:
         """The ASGI scope of the request, or the `scope` passed to `server.handle`."""
         return self._call.origin.scope

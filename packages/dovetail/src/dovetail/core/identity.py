@@ -17,12 +17,15 @@ _CHANGES = ("listChanged", "subscribe")
 
 
 class Identity(NamedTuple):
-    """Name, version and instructions; capabilities are computed from the handlers."""
+    """Name, version and instructions; capabilities are computed from the handlers.
+
+    `extensions` returns the settings of the extensions for a revision, by name.
+    """
 
     implementation: Implementation
     instructions: str | None
     capabilities: Callable[[], dict[str, Any]]
-    extensions: dict[str, Any]
+    extensions: Callable[[Revision], dict[str, Any]]
 
     def capabilities_at(
         self,
@@ -50,8 +53,11 @@ class Identity(NamedTuple):
         if tasks is not None and revision.tasks:
             # tasks.list-not-anonymous (2025-11-25 basic/utilities/tasks)
             capabilities["tasks"] = tasks if owner is None else {"list": {}, **tasks}
-        if revision.extensions:
-            extensions = {**self.extensions, **({} if tasks is None else {TASKS: {}})}
-            if extensions:
-                capabilities["extensions"] = extensions
+        extensions = self.extensions(revision)
+        if revision.extensions and tasks is not None:
+            extensions[TASKS] = {}
+        if extensions:
+            # Before there were extensions, what is not in the protocol was experimental.
+            member = "extensions" if revision.extensions else "experimental"
+            capabilities[member] = extensions
         return capabilities

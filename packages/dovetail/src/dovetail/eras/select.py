@@ -11,10 +11,10 @@ The only file that imports both eras; a server may serve both on one connection.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, Raw
 
 from dovetail.core.call import Call, Peer
 from dovetail.core.dispatch import MethodHandler
@@ -24,7 +24,7 @@ from dovetail.core.options import Options
 from dovetail.core.principal import Principal
 from dovetail.eras.legacy.back_channel import BackChannel
 from dovetail.eras.legacy.changes import announce
-from dovetail.eras.legacy.era import era_of
+from dovetail.eras.legacy.era import LegacyEra, era_of
 from dovetail.eras.legacy.lifecycle import legacy_methods, negotiate
 from dovetail.eras.legacy.session import LegacySession
 from dovetail.eras.legacy.session_fields import change_session, read_session, session_fields
@@ -38,7 +38,7 @@ from dovetail.eras.modern.subscriptions import listen_methods
 from dovetail.eras.modern.tasks import update_methods
 from dovetail.errors import InvalidParamsError, InvalidRequestError, RpcError
 from dovetail.spec.keys import LOG_LEVELS
-from dovetail.spec.methods import METHODS, Kind
+from dovetail.spec.methods import METHODS, Kind, MethodSpec, Sender
 from dovetail.spec.models import InitializeParams, InputParams, Params
 from dovetail.spec.revisions import (
     LATEST_LEGACY,
@@ -131,6 +131,7 @@ class Eras:
         self._capabilities = identity.capabilities
         self._stateless = {revision: self._make_stateless(revision) for revision in LEGACY}
         hint = CacheHint(options.list_ttl_ms, options.list_scope)
+        self._decoders: Mapping[str, Callable[[bytes | Raw], Params]] = _DECODE
         self.methods: dict[str, MethodHandler] = {
             **legacy_methods(identity, resource_exists),
             **discover_methods(identity, hint),
@@ -138,6 +139,22 @@ class Eras:
             **result_methods(),
             **update_methods(),
         }
+
+    def add_method(
+        self,
+        name: str,
+        decode: Callable[[bytes | Raw], Params],
+        is_offered_at: Callable[[Revision], bool],
+    ) -> None:
+        """Add a method to the tables of some revisions, for this server only."""
+        self._decoders = {**self._decoders, name: decode}
+        if self._legacy[LATEST_LEGACY] is era_of(LATEST_LEGACY):
+            # All servers share those.
+            self._legacy = {revision: LegacyEra(revision) for revision in LEGACY}
+        for revision, era in (*self._modern.items(), *self._legacy.items()):
+            if is_offered_at(revision):
+                spec = MethodSpec(name, Kind.REQUEST, Sender.CLIENT, revision, revision)
+                era.methods = {**era.methods, name: spec}
 
     def open(
         self,
@@ -150,7 +167,7 @@ class Eras:
         params: Params
         problem: RpcError | None = None
         try:
-            params = _DECODE.get(message.method, _decode_any)(b"{}" if raw is None else raw)
+            params = self._decoders.get(message.method, _decode_any)(b"{}" if raw is None else raw)
         except codec.UNREADABLE as error:
             # The era decides which error takes precedence, so `_meta` is read in any case.
             problem = InvalidParamsError(f"Invalid params: {codec.reason(error)}")
@@ -176,7 +193,7 @@ class Eras:
         """Restore the params and era of a stored call; None if its revision is unsupported."""
         revision = find_revision(date)
         era = self._modern.get(revision) or self._legacy.get(revision)  # type: ignore[arg-type]
-        return None if era is None else (_DECODE[method](params), era)
+        return None if era is None else (self._decoders[method](params), era)
 
     def _open_modern(
         self,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from types import NoneType, UnionType
 from typing import Any, Literal, TypedDict, Union, get_args, get_origin
 
 from dovetail.core.call import Call
-from dovetail.core.dispatch import MethodHandler, Shaped
+from dovetail.core.dispatch import MethodHandler, Outcome, Shaped
+from dovetail.core.entry_extras import BindExtras, EntryExtras, no_extensions
 from dovetail.core.era import CacheHint, Encoded
 from dovetail.core.options import Options, read_tags
 from dovetail.core.permission import Requirements, may_use, read_scopes, visibility_of
@@ -82,26 +83,34 @@ class ResourceOptions(TypedDict, total=False):
     """The scopes that a caller needs; for other callers the entry does not exist."""
     tags: Iterable[str]
     """Tags that `Options.include_tags`, `Options.exclude_tags` and mounts select by."""
+    extensions: Sequence[object]
+    """Options of the server's extensions."""
 
 
 class RegisteredResource:
     """A resource with a fixed URI."""
 
-    __slots__ = ("hint", "listing", "requirements", "spec")
+    __slots__ = ("extras", "hint", "listing", "requirements", "spec")
 
     def __init__(
-        self, spec: HandlerSpec, listing: Resource, hint: CacheHint, requirements: Requirements
+        self,
+        spec: HandlerSpec,
+        listing: Resource,
+        hint: CacheHint,
+        requirements: Requirements,
+        extras: EntryExtras,
     ) -> None:
         self.spec = spec
         self.listing = listing
         self.hint = hint
         self.requirements = requirements
+        self.extras = extras
 
 
 class RegisteredTemplate:
     """A resource template: one handler for all URIs that match."""
 
-    __slots__ = ("arguments", "hint", "listing", "requirements", "spec", "template")
+    __slots__ = ("arguments", "extras", "hint", "listing", "requirements", "spec", "template")
 
     def __init__(
         self,
@@ -109,6 +118,7 @@ class RegisteredTemplate:
         listing: ResourceTemplate,
         hint: CacheHint,
         requirements: Requirements,
+        extras: EntryExtras,
         template: UriTemplate,
         arguments: ArgumentsSchema,
     ) -> None:
@@ -116,6 +126,7 @@ class RegisteredTemplate:
         self.listing = listing
         self.hint = hint
         self.requirements = requirements
+        self.extras = extras
         self.template = template
         self.arguments = arguments
 
@@ -123,8 +134,14 @@ class RegisteredTemplate:
 class Resources:
     """`server.resources`: add, remove and list resources and templates at any time."""
 
-    def __init__(self, options: Options, on_change: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        options: Options,
+        on_change: Callable[[], None],
+        bind_extras: BindExtras = no_extensions,
+    ) -> None:
         self._options = options
+        self._bind_extras = bind_extras
         self.registry: Registry[RegisteredResource] = Registry(
             "resource", page_size=options.page_size, on_change=on_change
         )
@@ -153,11 +170,13 @@ class Resources:
         cache_scope: Literal["public", "private"] = "private",
         scopes: Iterable[str] = (),
         tags: Iterable[str] = (),
+        extensions: Sequence[object] = (),
     ) -> Resource | ResourceTemplate:
         """Register a function under a URI or a template and notify clients that listen.
 
         `scopes`: the scopes a caller needs; callers without them do not see the resource. `tags`:
         the server leaves the resource out if its options include or exclude other tags.
+        `extensions`: options of the server's extensions.
         """
         spec = inspect_handler(
             function, kind="resource", name=name, blocking=blocking, timeout=timeout
@@ -178,9 +197,10 @@ class Resources:
             if is_template(uri):
                 return ResourceTemplate(uri_template=uri, **common)
             return Resource(uri=uri, size=size, **common)
+        extras = self._bind_extras(extensions, spec.where)
         if is_template(uri):
-            return self._add_template(uri, spec, common, hint, requirements)
-        return self._add_fixed(uri, spec, {**common, "size": size}, hint, requirements)
+            return self._add_template(uri, spec, common, hint, requirements, extras)
+        return self._add_fixed(uri, spec, {**common, "size": size}, hint, requirements, extras)
 
     def _add_fixed(
         self,
@@ -189,6 +209,7 @@ class Resources:
         common: dict[str, Any],
         hint: CacheHint,
         requirements: Requirements,
+        extras: EntryExtras,
     ) -> Resource:
         if not is_uri(uri):
             raise UsageError(
@@ -201,7 +222,8 @@ class Resources:
                 f"write {{{unfilled[0]}}} into it or give the parameter a default"
             )
         listing = Resource(uri=uri, **common)
-        self.registry.add(uri, RegisteredResource(spec, listing, hint, requirements), requirements)
+        resource = RegisteredResource(spec, listing, hint, requirements, extras)
+        self.registry.add(uri, resource, requirements)
         return listing
 
     def _add_template(
@@ -211,6 +233,7 @@ class Resources:
         common: dict[str, Any],
         hint: CacheHint,
         requirements: Requirements,
+        extras: EntryExtras,
     ) -> ResourceTemplate:
         template = UriTemplate(uri)
         arguments = arguments_schema(
@@ -239,7 +262,7 @@ class Resources:
         listing = ResourceTemplate(uri_template=uri, **common)
         self.templates_registry.add(
             uri,
-            RegisteredTemplate(spec, listing, hint, requirements, template, arguments),
+            RegisteredTemplate(spec, listing, hint, requirements, extras, template, arguments),
             requirements,
         )
         return listing
@@ -326,13 +349,27 @@ class Resources:
         hint = registry.suggestion(uri, visibility_of(call, registry))
         raise InvalidParamsError(f"Unknown resource template: {uri[:200]!r}{hint}")
 
-    def _read(self, call: Call) -> Shaped | Coroutine[Any, Any, Shaped]:
+    def _read(self, call: Call) -> Outcome | Coroutine[Any, Any, Outcome]:
         params: ReadResourceParams = call.params  # type: ignore[assignment]
-        return self.read(call, params.uri)
+        uri = params.uri
+        resource, values = self._find(call, uri)
+        wrap = resource.extras.wrap
+        if wrap is None:
+            return self._run(call, uri, resource, values)
+        handler = MethodHandler(lambda call: self._run(call, uri, resource, values))
+        return wrap(handler).run(call)
 
     def read(self, call: Call, uri: str) -> Shaped | Coroutine[Any, Any, Shaped]:
         """Find the resource, run its handler and return the result."""
-        resource, values = self._find(call, uri)
+        return self._run(call, uri, *self._find(call, uri))
+
+    def _run(
+        self,
+        call: Call,
+        uri: str,
+        resource: RegisteredResource | RegisteredTemplate,
+        values: dict[str, Any],
+    ) -> Shaped | Coroutine[Any, Any, Shaped]:
         spec = resource.spec
 
         def shape(call: Call, value: Any) -> Shaped:
@@ -412,7 +449,10 @@ def _mime_type_of(returns: Any) -> str | None:
 
 
 def _listed(entry: RegisteredResource | RegisteredTemplate, revision: Revision) -> dict[str, Any]:
-    return project(entry.listing, revision)
+    listing = project(entry.listing, revision)
+    if entry.extras.change_entry is not None:
+        entry.extras.change_entry(listing, revision)
+    return listing
 
 
 def _contents(value: Any, uri: str, mime_type: str | None) -> list[ResourceContents]:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from functools import partial
 from typing import Any, TypedDict
 
 from msgspec import UNSET, Raw, UnsetType
 
 from dovetail.core.call import Call
 from dovetail.core.dispatch import MethodHandler, Outcome
+from dovetail.core.entry_extras import BindExtras, EntryExtras, no_extensions
 from dovetail.core.era import CacheHint, Encoded
 from dovetail.core.options import Options, read_tags
 from dovetail.core.permission import (
@@ -93,7 +95,9 @@ class ToolOptions(TypedDict, total=False):
     tags: Iterable[str]
     """Tags that `Options.include_tags`, `Options.exclude_tags` and mounts select by."""
     hidden: bool
-    """False: lists do not show the tool, but it can be called."""
+    """True: lists do not show the tool, but it can be called."""
+    extensions: Sequence[object]
+    """Options of the server's extensions."""
 
 
 class ToolResult:
@@ -129,6 +133,8 @@ class RegisteredTool:
 
     __slots__ = (
         "arguments",
+        "around",
+        "change_entry",
         "headers",
         "listing",
         "may_be_task",
@@ -154,6 +160,9 @@ class RegisteredTool:
         self.result = result
         self.headers = headers
         self.requirements = NO_REQUIREMENTS
+        # What extensions add to its entry in lists, and what they run around its calls.
+        self.change_entry: Callable[[dict[str, Any], Revision], None] | None = None
+        self.around: Callable[[Call], Outcome | Coroutine[Any, Any, Outcome]] | None = None
         self.task: TaskSupport = "never"
         self.may_be_task = False
         # Whether a task that was interrupted by the end of its process runs again from the start.
@@ -190,8 +199,10 @@ class Tools:
         options: Options,
         on_change: Callable[[], None],
         on_task_tool: Callable[[], None] = lambda: None,
+        bind_extras: BindExtras = no_extensions,
     ) -> None:
         self._options = options
+        self._bind_extras = bind_extras
         self._on_task_tool = on_task_tool
         self.registry: Registry[RegisteredTool] = Registry(
             "tool", page_size=options.page_size, on_change=on_change
@@ -219,6 +230,7 @@ class Tools:
         scopes: Iterable[str] = (),
         tags: Iterable[str] = (),
         hidden: bool = False,
+        extensions: Sequence[object] = (),
     ) -> Tool:
         """Register a function as a tool and notify clients that listen for changes.
 
@@ -229,7 +241,8 @@ class Tools:
         `task`: whether calls run as tasks, whose result the client fetches later. Clients that do
         not know tasks get the result as usual. `resumable`: run a task again if its process ended
         before the task did. `before_task`: an async function that asks the client before the task
-        is created; the tool finds the answers under the same keys.
+        is created; the tool finds the answers under the same keys. `extensions`: options of the
+        server's extensions.
         """
         spec = inspect_handler(
             function,
@@ -285,12 +298,18 @@ class Tools:
         headers = find_headers(input_schema, spec.where)
         tool = RegisteredTool(spec, listing, arguments, result, headers)
         tool.run_as_task(task, resumable, pre_task)
+        self._extend(tool, self._bind_extras(extensions, spec.where))
         reads = hints is not None and hints.read_only_hint is True
         own_tags = read_tags(tags, spec.where)
         tool.requirements = Requirements(read_scopes(scopes, spec.where), not reads, own_tags)
         if self._options.shows_tags(own_tags):
             self.add_registered(spec.name, tool, hidden=hidden)
         return listing
+
+    def _extend(self, tool: RegisteredTool, extras: EntryExtras) -> None:
+        tool.change_entry = extras.change_entry
+        if extras.wrap is not None:
+            tool.around = extras.wrap(MethodHandler(partial(_run, tool))).run
 
     def add_registered(self, name: str, tool: RegisteredTool, *, hidden: bool = False) -> None:
         """Add a tool that was registered before, in another server or under another name."""
@@ -351,14 +370,7 @@ class Tools:
             diverted = self._divert(call, tool)
             if diverted is not None:
                 return diverted
-        raw = params.arguments
-        try:
-            values = tool.arguments.decode(None if raw is UNSET else raw)
-        except InvalidValueError as error:
-            return _misfit(tool, error)
-        spec = tool.spec
-        runner = call.services.runner
-        return runner.start(call, spec.handler, spec.arguments(call, values), tool.shape)
+        return _run(tool, call) if tool.around is None else tool.around(call)
 
     def _divert(self, call: Call, tool: RegisteredTool) -> Coroutine[Any, Any, Outcome] | None:
         """Return a coroutine if the call becomes a task or has questions to ask first."""
@@ -385,9 +397,19 @@ class Tools:
         except InvalidValueError as error:
             return _misfit(tool, error)
         await _run_pre_task(call, pre_task, values)
-        arguments = tool.spec.arguments(call, values)
-        run = call.services.runner.start(call, tool.spec.handler, arguments, tool.shape)
+        run = _run(tool, call) if tool.around is None else tool.around(call)
         return await run if isinstance(run, Coroutine) else run
+
+
+def _run(tool: RegisteredTool, call: Call) -> Outcome | Coroutine[Any, Any, Outcome]:
+    raw = call.params.arguments  # type: ignore[attr-defined]
+    try:
+        values = tool.arguments.decode(None if raw is UNSET else raw)
+    except InvalidValueError as error:
+        return _misfit(tool, error)
+    spec = tool.spec
+    runner = call.services.runner
+    return runner.start(call, spec.handler, spec.arguments(call, values), tool.shape)
 
 
 async def _run_pre_task(call: Call, pre_task: PreTask, values: dict[str, Any]) -> None:
@@ -477,6 +499,8 @@ def _listed(tool: RegisteredTool, revision: Revision) -> dict[str, Any]:
     ):
         # tools.outputschema.root-object (2025-11-25 schema)
         listing["outputSchema"] = wrap_schema(listing["outputSchema"])
+    if tool.change_entry is not None:
+        tool.change_entry(listing, revision)
     return listing
 
 
