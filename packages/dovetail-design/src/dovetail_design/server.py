@@ -84,6 +84,7 @@ def build_server(directory: Path, options: DesignOptions | None = None) -> Serve
         options=Options(
             page_size=_PAGE,
             accept_json_strings=True,
+            current_context=True,
             max_message_bytes=_LONGEST_MESSAGE,
             list_output_schemas=False,
         ),

@@ -14,8 +14,7 @@ from dovetail.core.dependencies import Depends
 from dovetail.core.options import Options
 from dovetail.errors import ResourceNotFoundError, ToolError, UsageError
 from dovetail.features.content import Audio, EmbeddedResource, Image, Message, Text
-from dovetail.features.context import Context
-from dovetail.features.context import track_calls as _track_calls
+from dovetail.features.context import Context, current_context
 from dovetail.features.custom_routes import RouteRequest, RouteResponse
 from dovetail.features.elicitation import Choices, Elicited
 from dovetail.features.header_params import Header
@@ -41,7 +40,6 @@ if _typing.TYPE_CHECKING:
     from dovetail.client import Client
     from dovetail.compose.proxy import Proxy
     from dovetail.compose.search import ToolSearch
-    from dovetail.features.context import current_context
 
 __all__ = [
     "Annotations",
@@ -112,7 +110,4 @@ def __getattr__(name: str) -> _typing.Any:
         from dovetail.compose.search import ToolSearch  # noqa: PLC0415 - few servers use it
 
         return ToolSearch
-    # Servers that do not use it need not set a context variable in every call.
-    if name == "current_context":
-        return _track_calls()
     raise AttributeError(f"module 'dovetail' has no attribute {name!r}")

@@ -739,6 +739,8 @@ class Server:
 
     def _can_log(self) -> bool:
         # logging.capability: only a handler with a Context can send log messages
+        if self.options.current_context:
+            return True
         registered = (
             *self.tools.registry,
             *self.prompts.registry,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Coroutine
+from types import SimpleNamespace
 from typing import Any, NamedTuple, TypeVar
 
 from msgspec import Raw, Struct
@@ -15,6 +16,7 @@ from dovetail.core.changes import ChangeStream
 from dovetail.core.era import CacheHint, Era
 from dovetail.core.identity import Identity
 from dovetail.core.link import ClientChannels, ClientSession, Link, Outgoing
+from dovetail.core.options import Options
 from dovetail.eras.legacy.session import LegacySession, session_of
 from dovetail.errors import DovetailError, UsageError
 from dovetail.extensions.binding import Extensions
@@ -28,6 +30,8 @@ from tests.patience import CAP
 T = TypeVar("T")
 
 NOBODY = Peer(None, {}, None)
+# What the runner reads of a server.
+SERVICES: Any = SimpleNamespace(options=Options())
 
 
 def drive(running: Coroutine[Any, Any, T]) -> T:
@@ -130,6 +134,7 @@ def make_call(
         params = codec.decode_as(kind, params)
     call = Call(id, method, params, era or PlainEra(LATEST_LEGACY), peer)
     call.link = FakeLink()
+    call.services = SERVICES
     return call
 
 

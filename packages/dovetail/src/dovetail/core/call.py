@@ -48,7 +48,6 @@ __all__ = [
     "current_call",
     "find_run",
     "nested_run",
-    "tracking",
 ]
 
 
@@ -427,18 +426,9 @@ class Call:
             await self.link.drain()
 
 
-class _Tracking:
-    """Whether `current_call` is set: from the first import of `current_context` on.
-
-    Setting it takes a twentieth of the time of a short call, and most servers do not use it.
-    """
-
-    is_on = False
-
-
-tracking = _Tracking()
 # The last call that a handler was started for in this context. It is not removed when a handler
-# ends that never waited, because setting a variable twice would take too long.
+# ends that never waited, because setting a variable twice would take too long. Set only for servers
+# with Options.current_context.
 current_call: ContextVar[Call | None] = ContextVar("current_call", default=None)
 # The handler of a resource that the handler of this call reads.
 nested_run: ContextVar[tuple[Call, Handler] | None] = ContextVar("nested_run", default=None)

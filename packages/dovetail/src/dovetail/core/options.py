@@ -110,6 +110,8 @@ class Options:
     """Replace $ref by the definition, for clients that do not resolve references."""
     accept_json_strings: bool = False
     """Accept arguments that are JSON inside a string, for clients that send them that way."""
+    current_context: bool = False
+    """Let `current_context()` find the context of the running handler."""
 
     # -- asking the user in the modern era -----------------------------------------------
     state_keys: Sequence[bytes] = ()

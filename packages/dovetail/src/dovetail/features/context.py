@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, TypeVar, over
 
 import msgspec
 
-from dovetail.core.call import Call, Sent, find_run, tracking
+from dovetail.core.call import Call, Sent, find_run
 from dovetail.core.call_facts import CallFacts
 from dovetail.core.handler import Style
 from dovetail.core.schema import type_schema
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 else:
     LifespanT = TypeVar("LifespanT", covariant=True)
 
-__all__ = ["Caller", "Context", "PlainContext", "current_context", "track_calls"]
+__all__ = ["Caller", "Context", "PlainContext", "current_context"]
 
 T = TypeVar("T")
 
@@ -264,25 +264,20 @@ class PlainContext(Context[Any]):
 def current_context() -> Context[Any]:
     """Return the `Context` of the running handler; raises UsageError outside of one.
 
-    For helpers that do not get the context as an argument. Works in every function that a handler
+    For helpers that do not get the context as an argument; the server needs
+    `Options(current_context=True)`. Works in every function that a handler
     calls or awaits, in its asyncio tasks and in `asyncio.to_thread`, not in threads that it starts
     itself: they do not inherit context variables.
     """
     run = find_run()
     if run is None:
         raise UsageError(
-            "current_context() was called outside of a handler. Call it while a tool, prompt, "
-            "resource or completer runs; in a thread of your own, get the context first and pass "
-            "it to the thread"
+            "current_context() was called outside of a handler, or of a server without "
+            "Options(current_context=True). Call it while a tool, prompt, resource or completer "
+            "runs; in a thread of your own, get the context first and pass it to the thread"
         )
     call, handler = run
     return Context(call) if handler.style is Style.ASYNC else PlainContext.of(handler.where)(call)
-
-
-def track_calls() -> Callable[[], Context[Any]]:
-    """Return `current_context`, and find the contexts of all handlers that start from now on."""
-    tracking.is_on = True
-    return current_context
 
 
 def _recordable(key: str, value: Any) -> bytes:

@@ -27,7 +27,7 @@ from dovetail.core.schema import (
     without_partial,
 )
 from dovetail.errors import InvalidValueError, UsageError
-from dovetail.features.context import Context, PlainContext, current_context
+from dovetail.features.context import Context, PlainContext
 
 __all__ = ["HandlerSpec", "author_error", "inspect_handler", "locate"]
 
@@ -36,7 +36,6 @@ T = TypeVar("T")
 
 # How deep to look for a coroutine in a value that cannot be sent.
 _DEPTH = 4
-_CURRENT = current_context.__name__
 _FOLDER = re.compile(r".*[/\\]", re.DOTALL)
 # How an author adds a handler of each kind by hand.
 _ADD = {
@@ -75,16 +74,8 @@ class HandlerSpec(NamedTuple):
 
     @property
     def uses_context(self) -> bool:
-        """Whether it takes a Context, or its module gets one with `current_context`."""
-        if any(_uses_context(each) for each in self.dependencies.values()):
-            return True
-        function = plain_function(self.function)
-        code = getattr(function, "__code__", None)
-        return (
-            self.context is not None
-            or _CURRENT in getattr(function, "__globals__", ())
-            or _CURRENT in getattr(code, "co_names", ())
-        )
+        """Whether it or one of its dependencies takes a Context."""
+        return self.context is not None or any(map(_uses_context, self.dependencies.values()))
 
     def arguments(self, call: Call, values: dict[str, Any]) -> dict[str, Any]:
         """Return the keyword arguments for one run."""

@@ -17,7 +17,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Hashable
 from functools import partial
 from typing import Any, TypeVar
 
-from dovetail.core.call import Call, current_call, nested_run, tracking
+from dovetail.core.call import Call, current_call, nested_run
 from dovetail.core.handler import Handler, Style
 from dovetail.core.options import Options
 from dovetail.core.principal import Principal, owner_of
@@ -74,7 +74,7 @@ class HandlerRunner:
         shape: Callable[[Call, Any], T],
     ) -> T | Coroutine[Any, Any, T]:
         """Run the function up to its first suspension; most return without one. Needs a slot."""
-        if tracking.is_on:
+        if call.services.options.current_context:
             call.become_current()
         call.phase = call.phase.begun
         call.handler = handler
@@ -219,7 +219,7 @@ class TaskRunner(HandlerRunner):
             await self._slots.wait(call.principal)
         else:
             self._slots.free -= 1
-        if tracking.is_on:
+        if call.services.options.current_context:
             call.become_current()
         call.phase = call.phase.begun
         call.handler = handler

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import subprocess
-import sys
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -544,6 +542,8 @@ def test_the_type_of_the_lifespan_can_be_named() -> None:
 
 # -- current_context --------------------------------------------------------------------------
 
+CURRENT = Options(current_context=True)
+
 
 def who() -> str:
     return f"{current_context().client.name} {current_context().request_id}"
@@ -563,7 +563,7 @@ async def who_at_once() -> str:
 
 @pytest.mark.parametrize("revision", ERAS)
 def test_a_helper_finds_the_context_of_every_kind_of_handler(revision: str) -> None:
-    server = Server("s")
+    server = Server("s", options=CURRENT)
 
     @server.tool
     async def in_async() -> str:
@@ -612,7 +612,7 @@ def test_a_helper_finds_the_context_of_every_kind_of_handler(revision: str) -> N
 
 
 def test_calls_at_the_same_time_have_their_own_contexts() -> None:
-    server = Server("s")
+    server = Server("s", options=CURRENT)
     ready = asyncio.Barrier(3)
 
     @server.tool
@@ -630,7 +630,7 @@ def test_calls_at_the_same_time_have_their_own_contexts() -> None:
 
 
 def test_progress_through_both_contexts_only_increases() -> None:
-    server = Server("s")
+    server = Server("s", options=CURRENT)
 
     @server.tool
     async def work(ctx: Context) -> str:
@@ -651,7 +651,7 @@ def test_progress_through_both_contexts_only_increases() -> None:
 
 
 def test_outside_of_a_handler_there_is_no_context() -> None:
-    server = Server("s")
+    server = Server("s", options=CURRENT)
     left: list[asyncio.Task[str]] = []
 
     @server.tool
@@ -678,7 +678,7 @@ def test_outside_of_a_handler_there_is_no_context() -> None:
 
 @pytest.mark.parametrize("inner_tool", ["at_once", "later", "too_slow"])
 def test_a_handler_that_calls_another_server_gets_its_own_context_back(inner_tool: str) -> None:
-    inner, outer = Server("inner"), Server("outer")
+    inner, outer = Server("inner", options=CURRENT), Server("outer", options=CURRENT)
 
     @inner.tool
     async def at_once() -> str:
@@ -711,7 +711,7 @@ def test_a_handler_that_calls_another_server_gets_its_own_context_back(inner_too
 def test_a_resource_that_a_handler_reads_has_a_context_of_its_own_kind(
     blocking: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
-    server = Server("s")
+    server = Server("s", options=CURRENT)
 
     @server.resource("n://a", blocking=blocking)
     def plain() -> str:
@@ -733,7 +733,7 @@ def test_a_resource_that_a_handler_reads_has_a_context_of_its_own_kind(
 
 
 def test_a_thread_that_was_given_up_sees_that_in_its_context() -> None:
-    server = Server("s")
+    server = Server("s", options=CURRENT)
     stopped = threading.Event()
 
     @server.tool(timeout=0.001)
@@ -748,7 +748,7 @@ def test_a_thread_that_was_given_up_sees_that_in_its_context() -> None:
 
 
 def test_a_task_and_its_questions_find_the_context() -> None:
-    server = Server("s", options=Options(task_store="memory"))
+    server = Server("s", options=Options(task_store="memory", current_context=True))
 
     async def first(ctx: Context) -> None:
         assert current_context().meta == ctx.meta
@@ -768,29 +768,35 @@ def test_a_task_and_its_questions_find_the_context() -> None:
     run(server.close())
 
 
-@pytest.mark.parametrize("how", ["import", "attribute", "none"])
-def test_logging_is_declared_if_a_handler_can_get_a_context(how: str) -> None:
-    source = {
-        "import": "from dovetail import current_context\ndef handler() -> str: return ''",
-        "attribute": "import dovetail\ndef handler() -> str: dovetail.current_context()",
-        "none": "import dovetail\ndef handler() -> str: return ''",
-    }[how]
-    names: dict[str, Any] = {"__name__": "author"}
-    exec(source, names)
+@pytest.mark.parametrize("tracks", [True, False])
+def test_logging_is_declared_if_helpers_can_get_a_context(tracks: bool) -> None:
+    server = Server("s", options=Options(current_context=tracks))
+
+    @server.tool
+    def plain() -> str:
+        return ""
+
+    assert ("logging" in server.capabilities()) is tracks
+
+
+def test_without_the_option_there_is_no_context_and_the_error_names_it() -> None:
     server = Server("s")
-    server.tool(names["handler"])
-    assert ("logging" in server.capabilities()) is (how != "none")
+
+    @server.tool
+    def helped() -> str:
+        with pytest.raises(UsageError, match=r"Options\(current_context=True\)"):
+            current_context()
+        return "done"
+
+    assert text_of(call(server, "helped")) == "done"
 
 
-def test_calls_are_tracked_from_the_first_import_on() -> None:
-    program = """
-import dovetail
-from dovetail.core.call import tracking
+def test_a_mounted_server_decides_for_its_own_handlers() -> None:
+    inner, outer = Server("inner", options=CURRENT), Server("outer")
 
-assert not tracking.is_on
-from dovetail import current_context
+    @inner.tool
+    async def find() -> str:
+        return who()
 
-assert tracking.is_on
-assert current_context is dovetail.current_context
-"""
-    subprocess.run([sys.executable, "-c", program], check=True, timeout=CAP)
+    outer.mount(inner, "inner")
+    assert text_of(call(outer, "inner_find")).split()[1]

@@ -25,6 +25,7 @@ from dovetail.runtime.runner import HandlerRunner
 from dovetail.spec.models import Params
 from dovetail.spec.revisions import LATEST_LEGACY
 from tests.patience import CAP
+from tests.unit.fakes import SERVICES
 from tests.unit.talk import request, run, turn
 
 who = contextvars.ContextVar("who", default="nobody")
@@ -39,7 +40,9 @@ class Runner(HandlerRunner):
 
 
 def new_call() -> Call:
-    return Call(b"1", "tools/call", Params(), era_of(LATEST_LEGACY), Peer(None, {}, None))
+    call = Call(b"1", "tools/call", Params(), era_of(LATEST_LEGACY), Peer(None, {}, None))
+    call.services = SERVICES
+    return call
 
 
 def handler_of(
