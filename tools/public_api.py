@@ -38,6 +38,7 @@ PUBLIC_MODULES = (
     "dovetail.generated",
     "dovetail.middleware",
     "dovetail.observability",
+    "dovetail.state",
     "dovetail.testing",
     "dovetail.transports",
 )

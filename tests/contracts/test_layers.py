@@ -24,7 +24,7 @@ from tests.contracts.source_tree import (
 from tools.public_api import PUBLIC_MODULES
 
 _PROTOCOL = ("errors", "wire", "spec")
-_RUNTIME = (*_PROTOCOL, "core", "features", "eras", "stores", "runtime")
+_RUNTIME = (*_PROTOCOL, "state", "core", "features", "eras", "stores", "runtime")
 _SERVER = (*_RUNTIME, "extensions", "server")
 _OUTER = ("transports", "client", "auth", "observability", "net", "oauth")
 
@@ -43,10 +43,12 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "eras": (*_PROTOCOL, "core", "features"),
     # What an extension of the protocol is.
     "extensions": (*_PROTOCOL, "core", "features"),
+    # Backends for shared and durable state; they hold bytes and know no protocol.
+    "state": ("errors",),
     # Interfaces and their default implementations; they hold bytes and know no protocol.
-    "stores": ("errors",),
+    "stores": ("errors", "state"),
     # The asyncio part: worker threads, deadlines, tasks, the calls in flight of one client.
-    "runtime": (*_PROTOCOL, "core", "features", "eras", "stores"),
+    "runtime": (*_PROTOCOL, "state", "core", "features", "eras", "stores"),
     "server": (*_RUNTIME, "extensions"),
     "transports": (*_SERVER, "net"),
     "client": (*_SERVER, "net", "oauth"),

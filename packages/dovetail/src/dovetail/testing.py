@@ -24,13 +24,14 @@ from dovetail.errors import UsageError
 from dovetail.server import Server
 from dovetail.spec import keys
 from dovetail.spec.revisions import Family, Revision, find_revision
+from dovetail.state.backend_tests import BackendTests
 from dovetail.wire import codec
 from dovetail.wire.messages import Notification, Request, Response
 
 if TYPE_CHECKING:
     from dovetail.auth import Guard
 
-__all__ = ["call", "connect", "read", "transcript"]
+__all__ = ["BackendTests", "call", "connect", "read", "transcript"]
 
 
 @asynccontextmanager

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from dovetail.state.redis_url import parse_url
 from dovetail.stores.redis.connection import RedisConnection
 from dovetail.stores.redis.node import RedisNode
-from dovetail.stores.redis.url import parse_url
 from tests.cluster.faults import FAULTS, PREPARE, Fault, inflict, until_shared, with_login
 from tests.cluster.in_process import ServedCluster, serving_cluster
 from tests.cluster.redis_server import RedisServer, running_redis

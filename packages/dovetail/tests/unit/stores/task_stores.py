@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from dovetail.state.redis_url import parse_url
 from dovetail.stores.redis.node import RedisNode
 from dovetail.stores.redis.tasks import RedisTasks
-from dovetail.stores.redis.url import parse_url
 from dovetail.stores.tasks import TaskRow, TaskStore
 from dovetail.stores.tasks_memory import MemoryTaskStore
 from dovetail.stores.tasks_sqlite import SqliteTaskStore

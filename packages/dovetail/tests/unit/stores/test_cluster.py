@@ -6,9 +6,9 @@ import inspect
 
 import pytest
 
+from dovetail.state.redis_url import RedisUrl
 from dovetail.stores.cluster import Cluster
 from dovetail.stores.redis.node import RedisNode
-from dovetail.stores.redis.url import RedisUrl
 
 
 @pytest.mark.parametrize(

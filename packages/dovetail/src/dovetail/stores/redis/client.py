@@ -14,9 +14,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from dovetail.errors import StoreError
+from dovetail.state.redis_url import RedisUrl
 from dovetail.stores.redis.connection import Prepare, RedisConnection, connect
 from dovetail.stores.redis.resp import Argument, Script
-from dovetail.stores.redis.url import RedisUrl
 
 __all__ = ["RedisClient"]
 

@@ -14,8 +14,8 @@ from typing import Any, TypeAlias, cast
 import hiredis
 
 from dovetail.errors import StoreError
+from dovetail.state.redis_url import RedisUrl
 from dovetail.stores.redis.resp import Argument, encode_command, handshake
-from dovetail.stores.redis.url import RedisUrl
 
 __all__ = ["Prepare", "RedisConnection", "connect"]
 

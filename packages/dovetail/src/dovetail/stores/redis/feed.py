@@ -13,8 +13,8 @@ from collections.abc import Awaitable, Callable
 from typing import Any, TypeAlias
 
 from dovetail.errors import StoreError
+from dovetail.state.redis_url import RedisUrl
 from dovetail.stores.redis.connection import RedisConnection, connect
-from dovetail.stores.redis.url import RedisUrl
 
 __all__ = ["EntryId", "RedisFeed", "parse_id"]
 

@@ -19,12 +19,12 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from typing import Any
 
 from dovetail.errors import StoreError
+from dovetail.state.redis_url import RedisUrl
 from dovetail.stores.cluster import ClusterStatistics, MessageHandler, RequestHandler
 from dovetail.stores.redis.client import RedisClient
 from dovetail.stores.redis.connection import RedisConnection
 from dovetail.stores.redis.feed import RedisFeed
 from dovetail.stores.redis.resp import Argument
-from dovetail.stores.redis.url import RedisUrl
 
 __all__ = ["FORMAT", "RedisNode"]
 

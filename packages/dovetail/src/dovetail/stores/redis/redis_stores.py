@@ -6,6 +6,7 @@ import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from dovetail.state.redis_url import parse_url
 from dovetail.stores.redis.events import RedisEvents
 from dovetail.stores.redis.node import RedisNode
 from dovetail.stores.redis.rates import RedisRates
@@ -14,7 +15,6 @@ from dovetail.stores.redis.rounds import RedisRounds
 from dovetail.stores.redis.session_states import RedisSessionStates
 from dovetail.stores.redis.sessions import RedisSessions
 from dovetail.stores.redis.tasks import RedisTasks
-from dovetail.stores.redis.url import parse_url
 
 __all__ = ["RedisStores"]
 

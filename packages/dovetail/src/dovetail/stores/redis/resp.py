@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import TypeAlias
 
-from dovetail.stores.redis.url import RedisUrl
+from dovetail.state.redis_url import RedisUrl
 
 __all__ = ["Argument", "Script", "encode_command", "handshake"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 
+from dovetail.state.redis_url import parse_url
 from dovetail.stores.redis.resp import Script, encode_command, handshake
-from dovetail.stores.redis.url import parse_url
 
 
 def test_a_command_is_an_array_of_bulk_strings() -> None:

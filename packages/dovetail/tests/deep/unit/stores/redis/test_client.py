@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from dovetail.errors import StoreError
+from dovetail.state.redis_url import RedisUrl, parse_url
 from dovetail.stores.redis import client as client_module
 from dovetail.stores.redis.client import RedisClient
 from dovetail.stores.redis.connection import RedisConnection, connect
 from dovetail.stores.redis.resp import Script
-from dovetail.stores.redis.url import RedisUrl, parse_url
 from tests.cluster.processes import free_port
 from tests.cluster.redis_server import RedisServer, running_redis
 from tests.unit.fakes import drive

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from dovetail.errors import StoreError
+from dovetail.state.redis_url import RedisUrl, parse_url
 from dovetail.stores.redis import connection as connection_module
 from dovetail.stores.redis.connection import RedisConnection, connect
-from dovetail.stores.redis.url import RedisUrl, parse_url
 from tests.certificate import make_certificate
 from tests.cluster.processes import free_port
 from tests.cluster.redis_server import RedisServer, running_redis

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 
+from dovetail.state.redis_url import parse_url
 from dovetail.stores.redis.events import RedisEvents
 from dovetail.stores.redis.node import RedisNode
-from dovetail.stores.redis.url import parse_url
 from dovetail.stores.shared_stores import StoredEvents
 from tests.patience import CAP
 

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from dovetail.errors import StoreError
+from dovetail.state.redis_url import parse_url
 from dovetail.stores.redis import feed as feed_module
 from dovetail.stores.redis.connection import RedisConnection, connect
 from dovetail.stores.redis.feed import RedisFeed, parse_id
-from dovetail.stores.redis.url import parse_url
 from tests.cluster.redis_server import RedisServer, running_redis
 from tests.patience import CAP
 from tests.unit.fakes import drive, settle

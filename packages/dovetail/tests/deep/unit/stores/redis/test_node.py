@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from dovetail.errors import StoreError
+from dovetail.state.redis_url import parse_url
 from dovetail.stores.redis.node import RedisNode
-from dovetail.stores.redis.url import parse_url
 from tests.cluster.redis_server import RedisServer, running_redis
 from tests.patience import CAP, pass_time
 from tests.unit.fakes import drive

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from dovetail.errors import StoreError
+from dovetail.state.redis_url import parse_url
 from dovetail.stores.redis.node import RedisNode
 from dovetail.stores.redis.rates import RedisRates
-from dovetail.stores.redis.url import parse_url
 from dovetail.stores.shared_stores import OverLimit, RateBucket, RunningLimit
 from tests.cluster.redis_server import running_redis
 from tests.patience import CAP

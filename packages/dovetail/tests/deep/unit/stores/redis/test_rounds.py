@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dovetail.state.redis_url import parse_url
 from dovetail.stores.redis.node import RedisNode
 from dovetail.stores.redis.rounds import RedisRounds
-from dovetail.stores.redis.url import parse_url
 from tests.unit.fakes import drive
 
 

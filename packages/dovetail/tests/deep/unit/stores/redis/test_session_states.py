@@ -9,9 +9,9 @@ from contextlib import asynccontextmanager
 import pytest
 
 from dovetail.errors import LimitError, StoreError
+from dovetail.state.redis_url import parse_url
 from dovetail.stores.redis.node import RedisNode
 from dovetail.stores.redis.session_states import RedisSessionStates
-from dovetail.stores.redis.url import parse_url
 from dovetail.stores.session_states import MemorySessionStates
 from tests.unit.fakes import drive
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from dovetail.errors import LimitError
+from dovetail.state.redis_url import parse_url
 from dovetail.stores.redis.node import RedisNode
 from dovetail.stores.redis.sessions import RedisSessions
-from dovetail.stores.redis.url import parse_url
 from tests.patience import CAP
 
 Test = Callable[[RedisSessions, RedisNode], Coroutine[Any, Any, None]]

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from dovetail.errors import StoreError
+from dovetail.state.redis_url import parse_url
 from dovetail.stores.redis import tasks as module
 from dovetail.stores.redis.node import RedisNode
 from dovetail.stores.redis.tasks import RedisTasks
-from dovetail.stores.redis.url import parse_url
 from dovetail.stores.tasks import TaskRow
 from tests.cluster.redis_server import RedisServer
 from tests.patience import CAP

@@ -1,4 +1,4 @@
-"""The address of a cluster: `redis://[user:password@]host[:port][/database][?name=NAME]`."""
+"""The address of a Redis server: `redis://[user:password@]host[:port][/database][?name=NAME]`."""
 
 from __future__ import annotations
 
@@ -49,32 +49,32 @@ def parse_url(text: str) -> RedisUrl:
         port = parts.port
     except ValueError:
         # The text of the error may contain a part of the password.
-        raise UsageError(f"cluster: invalid URL; expected {_EXPECTED}. {_ESCAPES}") from None
+        raise UsageError(f"Redis URL: invalid URL; expected {_EXPECTED}. {_ESCAPES}") from None
     if parts.scheme not in ("redis", "rediss", "unix"):
         raise UsageError(
-            f"cluster: unknown scheme {parts.scheme!r}; expected {_EXPECTED}"
+            f"Redis URL: unknown scheme {parts.scheme!r}; expected {_EXPECTED}"
             if parts.scheme
-            else f"cluster: not a URL; expected {_EXPECTED}"
+            else f"Redis URL: not a URL; expected {_EXPECTED}"
         )
     if "@" in parts.path + parts.query + parts.fragment:
-        raise UsageError(f"cluster: the host is not where it is expected. {_ESCAPES}")
+        raise UsageError(f"Redis URL: the host is not where it is expected. {_ESCAPES}")
     query = parse_qs(parts.query)
     unknown = sorted(query.keys() - _PARAMETERS)
     if unknown:
         raise UsageError(
-            f"cluster: unknown parameter {unknown[0]!r}; known: {', '.join(sorted(_PARAMETERS))}"
+            f"Redis URL: unknown parameter {unknown[0]!r}; known: {', '.join(sorted(_PARAMETERS))}"
         )
     name = query["name"][0] if "name" in query else None
     if name is not None and not _NAME.fullmatch(name):
         raise UsageError(
-            f"cluster: name is up to 64 letters, digits, '_', '.' and '-', got {name!r}"
+            f"Redis URL: name is up to 64 letters, digits, '_', '.' and '-', got {name!r}"
         )
     is_unix = parts.scheme == "unix"
     database = query["db"][0] if "db" in query else "" if is_unix else parts.path.strip("/")
     if database and not database.isdecimal():
-        raise UsageError(f"cluster: the database is a number, got {database!r}")
+        raise UsageError(f"Redis URL: the database is a number, got {database!r}")
     if is_unix and not parts.path:
-        raise UsageError(f"cluster: the path of the socket is missing; expected {_EXPECTED}")
+        raise UsageError(f"Redis URL: the path of the socket is missing; expected {_EXPECTED}")
     return RedisUrl(
         host=parts.hostname or "127.0.0.1",
         port=port or 6379,
