@@ -9,7 +9,7 @@ SYSTEM := .venv/.system
 TEST_TOOLS := .venv/.test-tools
 # What the deep tests need.
 TEST_STAMPS := $(TEST_TOOLS) .proxies/.stamp .openapi/.stamp .conformance/.stamp .console/.stamp .venv-minimcp/.stamp
-SERVERS := dovetail dovetail-serverkit dovetail-vault dovetail-browser dovetail-graph dovetail-design
+SERVERS := dovetail dovetail-openapi dovetail-serverkit dovetail-vault dovetail-browser dovetail-graph dovetail-design
 PYPROJECTS := $(wildcard packages/*/pyproject.toml)
 NEED := tools/system_packages.sh
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -104,8 +104,8 @@ test-all: test $(SYSTEM) $(TEST_STAMPS) ## run all tests and the branch coverage
 	@$(BIN)/pytest --quiet --tier=deep --numprocesses=4 --dist=worksteal
 
 # The framework's and the checker's tests, with the ready servers left out.
-SUITES := packages/dovetail/tests packages/dovetail-check/tests
-SUITE_INSTALL := --editable 'packages/dovetail[cluster,openapi,traces]' --editable packages/dovetail-check --group test --group peers
+SUITES := packages/dovetail/tests packages/dovetail-check/tests packages/dovetail-openapi/tests
+SUITE_INSTALL := --editable 'packages/dovetail[cluster,traces]' --editable packages/dovetail-openapi --editable packages/dovetail-check --group test --group peers
 
 test-lowest: .venv-lowest/.stamp $(SYSTEM) $(TEST_STAMPS) ## test framework and checker with the oldest allowed libraries
 	@.venv-lowest/bin/pytest --quiet --numprocesses=4 --dist=worksteal --tier=all $(SUITES)
@@ -113,7 +113,7 @@ test-lowest: .venv-lowest/.stamp $(SYSTEM) $(TEST_STAMPS) ## test framework and 
 .venv-lowest/.stamp: pyproject.toml $(PYPROJECTS) tools/lowest.py
 	@test -x .venv-lowest/bin/pip || $(PYTHON) -m venv .venv-lowest
 	@.venv-lowest/bin/pip install --quiet --upgrade 'pip>=25.1'
-	@.venv-lowest/bin/python -m tools.lowest packages/dovetail packages/dovetail-check > .venv-lowest/constraints.txt
+	@.venv-lowest/bin/python -m tools.lowest packages/dovetail packages/dovetail-check packages/dovetail-openapi > .venv-lowest/constraints.txt
 	@echo "Installing the oldest allowed libraries into .venv-lowest ..."
 	@.venv-lowest/bin/pip install --quiet --constraint .venv-lowest/constraints.txt $(SUITE_INSTALL)
 	@touch $@
@@ -165,7 +165,7 @@ console-pictures: $(VENV) $(SYSTEM) ## draw the pictures of the console in docs/
 	@$(BIN)/python -m tools.console_screenshots
 
 openapi: $(VENV) .openapi/.stamp ## make servers from OpenAPI documents of real APIs, all of them, and call every tool
-	@OPENAPI_STRIDE=1 $(BIN)/pytest --quiet --timeout=0 packages/dovetail/tests/deep/openapi
+	@OPENAPI_STRIDE=1 $(BIN)/pytest --quiet --timeout=0 packages/dovetail-openapi/tests/deep/openapi
 
 conformance: $(VENV) .conformance/.stamp .proxies/.stamp ## run the official conformance suite and other clients, over HTTP
 	@$(BIN)/python qa/conformance/run.py

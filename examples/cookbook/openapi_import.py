@@ -8,7 +8,7 @@ import os
 import httpx
 
 from dovetail import Server
-from dovetail.compose.openapi import Rule
+from dovetail_openapi import Rule
 
 # A real document is a file or comes from the API: Server.from_openapi(Path("pets.yaml"), ...)
 PETS = """

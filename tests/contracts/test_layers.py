@@ -78,7 +78,8 @@ PACKAGES: dict[str, tuple[str, ...]] = {
     # The checker tests any server from outside, so it uses nothing of the server side.
     "dovetail_check": ("dovetail.errors", "dovetail.wire", "dovetail.spec", "dovetail.commands"),
     "dovetail_pytest": ("dovetail_check",),
-    # Ready servers use what any user may use.
+    # Parts of the framework that are installed on demand, and ready servers, use what any user may.
+    "dovetail_openapi": PUBLIC_MODULES,
     "dovetail_serverkit": PUBLIC_MODULES,
     "dovetail_vault": (*PUBLIC_MODULES, "dovetail_serverkit"),
     "dovetail_browser": (*PUBLIC_MODULES, "dovetail_serverkit"),
@@ -106,8 +107,8 @@ DELEGATES: dict[tuple[str, str], str] = {
     ("dovetail.server", "dovetail.compose.mount.names"): "the same",
     ("dovetail.server", "dovetail.compose.mount.view"): "the same",
     ("dovetail.server", "dovetail.compose.mount.transform"): "the same, for type checkers",
-    ("dovetail.server", "dovetail.compose.openapi.building"): (
-        "`Server.from_openapi()`; its modules get the class as an argument and do not import it"
+    ("dovetail.server", "dovetail_openapi.building"): (
+        "`Server.from_openapi()`; raises MissingPackageError if the package is not installed"
     ),
 }
 

@@ -42,7 +42,7 @@ KEYWORDS = {
     "PromptOptions": dovetail.PromptOptions,
     "ResourceOptions": dovetail.ResourceOptions,
     "HttpAppOptions": dovetail.HttpAppOptions,
-    "OpenApiOptions": importlib.import_module("dovetail.compose.openapi").OpenApiOptions,
+    "OpenApiOptions": importlib.import_module("dovetail_openapi").OpenApiOptions,
 }
 
 

@@ -41,7 +41,7 @@ from dovetail.core.middleware import AnyMiddleware, wrap_handlers
 from dovetail.core.options import Options
 from dovetail.core.principal import Principal, to_principal
 from dovetail.eras.select import Eras
-from dovetail.errors import UsageError
+from dovetail.errors import MissingPackageError, UsageError
 from dovetail.extensions.binding import Extensions, read_params
 from dovetail.extensions.extension import Extension
 from dovetail.features.completion import Completions
@@ -74,15 +74,17 @@ from dovetail.stores.session_states import MemorySessionStates
 if TYPE_CHECKING:
     from dovetail.compose.mount.mounts import Mounts
     from dovetail.compose.mount.transform import ToolTransform
-    from dovetail.compose.openapi.building import OpenApiOptions, Spec
     from dovetail.console.app import ConsoleApp
     from dovetail.transports.streamable_http.app import HttpApp
+    from dovetail_openapi.building import OpenApiOptions, Spec
 
 __all__ = ["HttpAppOptions", "Server"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 _LATEST = LATEST_LEGACY.date
 LifespanFactory = Callable[["Server"], AbstractAsyncContextManager[Any]]
+# The module, what needs it, and what to install.
+_OPENAPI = ("dovetail_openapi", "A server from OpenAPI", "dovetail-openapi")
 
 
 class HttpAppOptions(TypedDict, total=False):
@@ -286,9 +288,10 @@ class Server:
     def from_openapi(cls, spec: Spec, /, **options: Unpack[OpenApiOptions]) -> Server:
         """Return a server whose tools are the operations of an OpenAPI document.
 
-        `spec` is a dict, a JSON or YAML text, or a path. Needs `dovetail-mcp[openapi]`.
+        `spec` is a dict, a JSON or YAML text, or a path. Needs `dovetail-openapi`.
         """
-        from dovetail.compose.openapi import building  # noqa: PLC0415 - see test_layers
+        with MissingPackageError.when_importing(*_OPENAPI):
+            from dovetail_openapi import building  # noqa: PLC0415 - see test_layers
 
         return building.build_from_openapi(cls, spec, options)
 
@@ -297,9 +300,10 @@ class Server:
     def from_fastapi(cls, app: Any, /, **options: Unpack[OpenApiOptions]) -> Server:
         """Return a server whose tools are the operations of a FastAPI application.
 
-        The application runs in this process, its lifespan included. Needs `dovetail-mcp[openapi]`.
+        The application runs in this process, its lifespan included. Needs `dovetail-openapi`.
         """
-        from dovetail.compose.openapi import building  # noqa: PLC0415 - see test_layers
+        with MissingPackageError.when_importing(*_OPENAPI):
+            from dovetail_openapi import building  # noqa: PLC0415 - see test_layers
 
         return building.build_from_fastapi(cls, app, options)
 
@@ -650,6 +654,13 @@ class Server:
         from dovetail.console.mounting import mount_console  # noqa: PLC0415 - see test_layers
 
         return mount_console(endpoint, self.identity.implementation, http, self.routes)
+
+    def add_lifespan(self, factory: Callable[[], AbstractAsyncContextManager[Any]]) -> None:
+        """Enter another context manager with the lifespan, after the server's own.
+
+        If the server is running, it is entered when the server starts again.
+        """
+        self._lifespan.add(factory)
 
     async def start(self) -> None:
         """Enter the lifespan now instead of at the first request."""

@@ -12,7 +12,7 @@ from dovetail.cli.options import REQUEST_OPTIONS, with_options
 from dovetail.cli.output import print_json
 from dovetail.cli.targets import TargetOptions, find_target
 from dovetail.client import Client
-from dovetail.compose.openapi.export import describe_tools
+from dovetail.compose.rest_document import describe_tools
 
 __all__ = ["openapi"]
 

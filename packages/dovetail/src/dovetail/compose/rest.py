@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 import msgspec
 
-from dovetail.compose.openapi.export import TOOLS, describe_tools
+from dovetail.compose.rest_document import TOOLS, describe_tools
 from dovetail.core.principal import Principal
 from dovetail.core.schema.json_values import read_json
 from dovetail.errors import InvalidValueError
