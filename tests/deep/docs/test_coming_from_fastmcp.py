@@ -47,7 +47,10 @@ KEYWORDS = {
 
 
 def find(path: str) -> Any:
-    """Return what a dotted name of dovetail stands for."""
+    """Return what a dotted name of dovetail, or a name of another package, stands for."""
+    first, _, rest = path.partition(".")
+    if first.startswith("dovetail_"):
+        return getattr(importlib.import_module(first), rest)
     found: Any = dovetail
     for step in path.split("."):
         if found is dovetail.Server and not hasattr(found, step):
