@@ -24,6 +24,8 @@
     ├── LimitError            a limit of the server was reached; sent to the client
     ├── PeerError             the other side violated the protocol
     └── TransportError        the connection failed or is closed
+        └── UnreachableError      the server cannot be reached, whatever the era
+            └── AccessDeniedError     it answered 401 or 403
 
 Each class has its JSON-RPC code and registers itself, so that `RpcError.from_wire` can create it
 from a received error.

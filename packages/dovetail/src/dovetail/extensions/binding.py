@@ -39,7 +39,7 @@ from dovetail.wire.messages import Notification
 
 __all__ = ["ExtensionMethod", "Extensions", "read_params"]
 
-# base.meta.prefix (2026-07-28 basic/index): labels with dots, a slash, and the name.
+# base.meta.key-prefix-grammar (2026-07-28 basic/index): labels with dots, a slash, and the name.
 _LABEL = r"[A-Za-z]([A-Za-z0-9-]*[A-Za-z0-9])?"
 _NAME = re.compile(rf"{_LABEL}(\.{_LABEL})*/[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?")
 _KNOWN = frozenset(known.name for known in METHODS)

@@ -29,8 +29,8 @@ __all__ = [
     "Value",
 ]
 
-# The version of a value that does not exist.
 ABSENT = 0
+"""The version of a value that does not exist."""
 # Messages that wait for one subscriber; beyond, they are lost.
 _MAX_WAITING = 10_000
 
