@@ -55,8 +55,8 @@ LAYERS: dict[str, tuple[str, ...]] = {
     # The audit log, metrics and traces; a guard puts them into its chain.
     "observability": _SERVER,
     "auth": (*_SERVER, "net", "oauth", "observability"),
-    # Ready-made middleware; retries, circuit breakers and redaction are those of a guard.
-    "middleware": (*_SERVER, "auth", "observability"),
+    # Ready-made middleware, retries and circuit breakers; redaction is that of the audit log.
+    "middleware": (*_SERVER, "net", "observability"),
     # What modules of `dovetail generate client` import.
     "generated": ("errors", "client"),
     # Servers made of other servers.

@@ -2,14 +2,12 @@
 
 from dovetail.auth.api_keys import ApiKeys
 from dovetail.auth.bearer_tokens import BearerTokens
-from dovetail.auth.breaker import Breaker
 from dovetail.auth.credentials import Authenticator, Credentials, Rejected
 from dovetail.auth.guard import Guard
 from dovetail.auth.introspection import Introspection
 from dovetail.auth.key_file import KeyFile
 from dovetail.auth.limits import Limits
 from dovetail.auth.oauth import OAuth
-from dovetail.auth.retries import retry
 from dovetail.core.principal import Principal
 from dovetail.runtime.rates import Rate
 
@@ -17,7 +15,6 @@ __all__ = [
     "ApiKeys",
     "Authenticator",
     "BearerTokens",
-    "Breaker",
     "Credentials",
     "Guard",
     "Introspection",
@@ -27,5 +24,4 @@ __all__ = [
     "Principal",
     "Rate",
     "Rejected",
-    "retry",
 ]

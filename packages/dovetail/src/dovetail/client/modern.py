@@ -24,6 +24,7 @@ from dovetail.client.subscriptions import Change, Interest, Subscription, change
 from dovetail.client.tasks import InputRequest
 from dovetail.client.time_limits import time_limit
 from dovetail.errors import HeaderMismatchError, PeerError, RpcError, TransportError
+from dovetail.net.backoff import backoff
 from dovetail.spec import keys
 from dovetail.spec.methods import methods_at
 from dovetail.spec.models import CancelledParams, DiscoverResult, Implementation, SubscriptionFilter
@@ -36,6 +37,7 @@ __all__ = ["Discovered", "ModernClientEra"]
 
 # The delay before a retry without inputs, doubled each time.
 _FIRST_PAUSE = 0.05
+_LONGEST_PAUSE = 5.0
 # Pages of tools that are read for one call.
 _MAX_PAGES = 100
 
@@ -148,6 +150,7 @@ class ModernClientEra(ClientEra):
         self.check_exists(method)
         known = methods_at(self.revision).get(method)
         extra: dict[str, Any] = {}
+        pauses = backoff(_FIRST_PAUSE, _LONGEST_PAUSE)
         for attempt in range(self.settings.max_rounds + 1):
             asked = {**(params or {}), **extra, "_meta": self._envelope(meta, tasks=tasks)}
             seconds = self.settings.timeout if timeout is None else timeout
@@ -164,7 +167,7 @@ class ModernClientEra(ClientEra):
             if known is not None and not known.asks_back:
                 raise PeerError(f"{method} may not be answered with input_required")
             if head.input_requests is None:
-                await asyncio.sleep(_FIRST_PAUSE * (2**attempt - 1))
+                await asyncio.sleep(next(pauses) if attempt else 0)
             extra = await self._gather_inputs(method, head)
         rounds = self.settings.max_rounds
         raise PeerError(f"{method} still requires input after {rounds} rounds")

@@ -17,9 +17,10 @@ from dovetail.middleware.result_cache import ResultCache
 from dovetail.middleware.result_limit import ResultLimit
 from dovetail.middleware.structured_log import StructuredLog
 from dovetail.middleware.timing import Timed, Timing
-from dovetail.middleware.upstream_calls import CircuitBreaker, Retry
+from dovetail.middleware.upstream_calls import Breaker, CircuitBreaker, Retry, retry
 
 __all__ = [
+    "Breaker",
     "CallNext",
     "CallTool",
     "CircuitBreaker",
@@ -39,4 +40,5 @@ __all__ = [
     "StructuredLog",
     "Timed",
     "Timing",
+    "retry",
 ]

@@ -1,15 +1,26 @@
-"""`Retry` and `CircuitBreaker`: for tools that call other services, and for proxies."""
+"""Retries and circuit breakers, for tools that call other services and for proxies.
+
+`Retry` and `CircuitBreaker` are middleware, `retry` and `Breaker` for single calls in a handler.
+A circuit breaker has three states:
+
+closed ---- too many failures in a row ----> open
+open ------ after `rest` seconds ----------> half-open
+half-open - a trial succeeds --------------> closed
+half-open - a trial fails -----------------> open
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator
+from contextlib import asynccontextmanager
 from functools import partial
-from typing import TypeVar
+from itertools import islice
+from time import monotonic
+from typing import Any, Literal, TypeVar
 
-from dovetail.auth.breaker import Breaker
-from dovetail.auth.retries import retry
 from dovetail.core.middleware import CallNext, Request
-from dovetail.errors import TransportError, UpstreamError, UsageError
+from dovetail.errors import ToolError, TransportError, UpstreamError, UsageError
 from dovetail.features.middleware import (
     CallTool,
     GetPrompt,
@@ -17,15 +28,47 @@ from dovetail.features.middleware import (
     ReadResource,
 )
 from dovetail.features.tools import ToolResult
+from dovetail.net.backoff import backoff
 from dovetail.spec.models import GetPromptResult, ReadResourceResult
 
-__all__ = ["CircuitBreaker", "Retry"]
+__all__ = ["Breaker", "BreakerState", "CircuitBreaker", "Retry", "retry"]
 
 R = TypeVar("R")
+T = TypeVar("T")
+
+BreakerState = Literal["closed", "open", "half-open"]
 
 _FAILURES = (OSError, TimeoutError, TransportError, UpstreamError)
 # Names come from clients, and a circuit that never failed equals a new one.
 _MOST_CIRCUITS = 1000
+
+
+async def retry(
+    function: Callable[[], Awaitable[T]],
+    *,
+    attempts: int = 3,
+    pause: float = 0.2,
+    longest_pause: float = 5.0,
+    on: tuple[type[Exception], ...] = (OSError, TimeoutError),
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+) -> T:
+    """Call `function`, and retry if it raises one of `on`; the last error is raised.
+
+    Use it only for calls that are safe to repeat. Pauses double each time, with random jitter, so
+    that many clients do not retry at the same moment.
+    """
+    for seconds in islice(_pauses(attempts, pause, longest_pause), attempts - 1):
+        try:
+            return await function()
+        except on:
+            await sleep(seconds)
+    return await function()
+
+
+def _pauses(attempts: int, pause: float, longest_pause: float) -> Iterator[float]:
+    if attempts < 1 or pause < 0 or longest_pause < 0:
+        raise UsageError("retry needs attempts >= 1 and non-negative pauses")
+    return backoff(pause, longest_pause)
 
 
 class Retry(Middleware):
@@ -44,12 +87,11 @@ class Retry(Middleware):
         on: tuple[type[Exception], ...] = _FAILURES,
         tools: Collection[str] | None = None,
     ) -> None:
-        if attempts < 1 or pause < 0 or longest_pause < 0:
-            raise UsageError("Retry needs attempts >= 1 and non-negative pauses")
-        self._attempts = attempts
-        self._pause = pause
-        self._longest_pause = longest_pause
-        self._on = on
+        # Wrong settings are reported here, not by the first request.
+        _pauses(attempts, pause, longest_pause)
+        self._retry_with: Any = partial(
+            retry, attempts=attempts, pause=pause, longest_pause=longest_pause, on=on
+        )
         self._tools = None if tools is None else frozenset(tools)
 
     async def call_tool(self, request: CallTool, call_next: CallNext[ToolResult]) -> ToolResult:
@@ -71,13 +113,8 @@ class Retry(Middleware):
         return await self._retry(request, call_next)
 
     async def _retry(self, request: Request[R], call_next: CallNext[R]) -> R:
-        return await retry(
-            lambda: call_next(request),
-            attempts=self._attempts,
-            pause=self._pause,
-            longest_pause=self._longest_pause,
-            on=self._on,
-        )
+        result: R = await self._retry_with(lambda: call_next(request))
+        return result
 
     def _may_repeat(self, request: CallTool) -> bool:
         if self._tools is not None:
@@ -85,6 +122,80 @@ class Retry(Middleware):
         tool = request.tool
         hints = None if tool is None else tool.annotations
         return hints is not None and True in (hints.read_only_hint, hints.idempotent_hint)
+
+
+class Breaker:
+    """A circuit breaker: use `async with breaker.guarding():` around each call of a service."""
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        failures: int = 5,
+        rest: float = 30.0,
+        trials: int = 1,
+        counts: tuple[type[BaseException], ...] = (Exception,),
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
+        """`failures`: failures in a row that open the breaker. `rest`: seconds until a trial.
+
+        `trials`: concurrent trials while half-open. `counts`: exceptions that count as failures of
+        the service.
+        """
+        if failures < 1 or trials < 1 or rest < 0:
+            raise UsageError("Breaker needs failures >= 1, trials >= 1 and rest >= 0")
+        self.name = name
+        self._max_failures = failures
+        self._rest = rest
+        self._trials = trials
+        self._counts = counts
+        self._clock = clock
+        self._failures = 0
+        self._opened: float | None = None
+        self._trying = 0
+
+    @property
+    def state(self) -> BreakerState:
+        """The state of the circuit."""
+        if self._opened is None:
+            return "closed"
+        return "half-open" if self._clock() - self._opened >= self._rest else "open"
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether the last call failed, or the circuit is not closed."""
+        return self._failures > 0 or self._opened is not None
+
+    @asynccontextmanager
+    async def guarding(self) -> AsyncIterator[None]:
+        """Wrap one call of the service; raises ToolError while the breaker is open."""
+        state = self.state
+        if state == "open" or (state == "half-open" and self._trying >= self._trials):
+            assert self._opened is not None
+            wait = max(0.0, self._rest - (self._clock() - self._opened))
+            raise ToolError(f"{self.name} is unavailable; try again in {max(1, round(wait))} s")
+        is_trial = state == "half-open"
+        self._trying += is_trial
+        try:
+            yield
+        except self._counts:
+            self._failed(is_trial)
+            raise
+        else:
+            self._succeeded(is_trial)
+        finally:
+            self._trying -= is_trial
+
+    def _failed(self, is_trial: bool) -> None:
+        self._failures += 1
+        if is_trial or (self._opened is None and self._failures >= self._max_failures):
+            self._opened = self._clock()
+
+    def _succeeded(self, is_trial: bool) -> None:
+        # A call that started before the service failed does not show that it works again.
+        if is_trial or self._opened is None:
+            self._failures = 0
+            self._opened = None
 
 
 class CircuitBreaker(Middleware):

@@ -9,6 +9,7 @@ import os
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+from dovetail.net.backoff import backoff
 from dovetail.oauth.failures import AuthorizationError
 
 __all__ = ["hold_file"]
@@ -28,12 +29,11 @@ async def hold_file(path: Path) -> AsyncIterator[None]:
     """
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        pause = _FIRST_PAUSE
         try:
             async with asyncio.timeout(_WAIT_SECONDS):
+                pauses = backoff(_FIRST_PAUSE, _LONGEST_PAUSE)
                 while not _try_lock(descriptor):
-                    await asyncio.sleep(pause)
-                    pause = min(pause * 2, _LONGEST_PAUSE)
+                    await asyncio.sleep(next(pauses))
         except TimeoutError:
             raise AuthorizationError(
                 f"Another process has been renewing the same token for {_WAIT_SECONDS:g} s; "

@@ -25,6 +25,7 @@ from dovetail.compose.proxy.upstream import ProxyCaller, Upstream
 from dovetail.core.changes import ChangeEvent, ChangeKind
 from dovetail.errors import DovetailError, RpcError, TransportError
 from dovetail.net.background import BackgroundTasks
+from dovetail.net.backoff import backoff
 from dovetail.stores.cluster import Cluster
 from dovetail.wire import codec
 
@@ -179,10 +180,9 @@ class ChangeRelay:
 
     async def _restore(self, watched: _Watched) -> None:
         """Open a lost subscription again, on another connection if this one is closed."""
-        pause = _FIRST_PAUSE
+        pauses = backoff(_FIRST_PAUSE, _LONGEST_PAUSE)
         while not self._closed:
-            await asyncio.sleep(pause)
-            pause = min(pause * 2, _LONGEST_PAUSE)
+            await asyncio.sleep(next(pauses))
             try:
                 if watched.connection.is_open:
                     await self._open(watched)

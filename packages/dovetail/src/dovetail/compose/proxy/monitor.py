@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager
 from dovetail.compose.proxy.failures import UpstreamUnavailableError
 from dovetail.compose.proxy.upstream import Upstream
 from dovetail.net.background import BackgroundTasks
+from dovetail.net.backoff import backoff
 
 __all__ = ["Monitor"]
 
@@ -58,11 +59,10 @@ class Monitor:
             self._tasks.start(self._try_again())
 
     async def _try_again(self) -> None:
-        pause = _FIRST_PAUSE
+        pauses = backoff(_FIRST_PAUSE, _LONGEST_PAUSE)
         try:
             while self._upstream.presence.is_unavailable:
-                await asyncio.sleep(pause)
-                pause = min(pause * 2, _LONGEST_PAUSE)
+                await asyncio.sleep(next(pauses))
                 await self._upstream.probe()
         finally:
             self._is_trying = False

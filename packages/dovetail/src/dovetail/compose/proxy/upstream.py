@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -24,6 +24,7 @@ from dovetail.compose.proxy.presence import Presence
 from dovetail.core.principal import Principal, owner_of
 from dovetail.errors import AccessDeniedError, DovetailError, LimitError, PeerError, TransportError
 from dovetail.net.background import BackgroundTasks
+from dovetail.net.backoff import backoff
 from dovetail.wire import codec
 from dovetail.wire.messages import Notification
 
@@ -99,7 +100,8 @@ class Upstream:
         self._opening: dict[_Slot, asyncio.Task[UpstreamConnection]] = {}
         self._released = asyncio.Event()
         self._closing = BackgroundTasks()
-        self._failures = 0
+        # The pauses between attempts to connect, while they fail.
+        self._pauses: Iterator[float] | None = None
         self._is_lost = False
         self._not_before = 0.0
 
@@ -220,7 +222,7 @@ class Upstream:
 
     async def _wait_for(self, opening: asyncio.Task[UpstreamConnection]) -> None:
         """Wait until a connection is open; not for long if the upstream was lost."""
-        if not (self._failures or self._is_lost or self.presence.is_unavailable):
+        if not (self._pauses is not None or self._is_lost or self.presence.is_unavailable):
             await asyncio.shield(opening)
             return
         await asyncio.wait([opening], timeout=_PATIENCE)
@@ -252,7 +254,7 @@ class Upstream:
             raise explain(self.name, error) from None
         finally:
             del self._opening[slot]
-        self._failures = 0
+        self._pauses = None
         self.presence.found()
         self._is_legacy = connection.is_legacy
         # Reconnecting is faster if the era is known.
@@ -289,7 +291,7 @@ class Upstream:
             )
 
     def _failed(self, error: Exception) -> None:
-        pause = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2**self._failures)
-        self._failures += 1
-        self._not_before = time.monotonic() + pause
+        if self._pauses is None:
+            self._pauses = backoff(_FIRST_PAUSE, _LONGEST_PAUSE)
+        self._not_before = time.monotonic() + next(self._pauses)
         self.presence.lost(error)

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from dovetail.auth.breaker import Breaker
 from dovetail.errors import ToolError, UsageError
+from dovetail.middleware.upstream_calls import Breaker
 from tests.unit.auth.test_rates import Clock
 from tests.unit.talk import run
 

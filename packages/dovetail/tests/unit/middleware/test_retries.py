@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from dovetail.auth.retries import retry
 from dovetail.errors import UsageError
+from dovetail.middleware.upstream_calls import retry
 from tests.unit.talk import run
 
 
