@@ -1,11 +1,13 @@
-"""`--log-format`: the format of the lines that a served process writes to stderr."""
+"""The lines that a served process writes to stderr: `--log-format` and `--access-log`."""
 
 from __future__ import annotations
 
 import logging
 import sys
 
-__all__ = ["choose_log_format", "log_format_arguments", "make_formatter", "write_line"]
+from dovetail.core.log_lines import escape_line
+
+__all__ = ["choose_log_format", "log_format_arguments", "log_requests", "write_line"]
 
 
 class _Chosen:
@@ -19,7 +21,7 @@ def choose_log_format(value: str) -> None:
     _Chosen.is_json = value == "json"
     if _Chosen.is_json:
         handler = logging.StreamHandler(sys.stderr)
-        handler.setFormatter(make_formatter())
+        handler.setFormatter(_make_formatter())
         logging.getLogger().addHandler(handler)
 
 
@@ -28,7 +30,7 @@ def log_format_arguments() -> list[str]:
     return ["--log-format=json"] if _Chosen.is_json else []
 
 
-def make_formatter(text: str | None = None) -> logging.Formatter:
+def _make_formatter(text: str | None = None) -> logging.Formatter:
     """Return the chosen formatter; `text` is the format of text lines."""
     if not _Chosen.is_json:
         return logging.Formatter(text)
@@ -41,6 +43,28 @@ def write_line(text: str, level: int = logging.INFO) -> None:
     """Write a line about the process itself to stderr."""
     if _Chosen.is_json:
         record = logging.LogRecord("dovetail", level, "", 0, text, (), None)
-        text = make_formatter().format(record)
-    sys.stderr.write(f"{text}\n")
+        text = _make_formatter().format(record)
+    sys.stderr.write(f"{escape_line(text)}\n")
     sys.stderr.flush()
+
+
+class _WithoutQuery(logging.Filter):
+    """Removes the query of a URL, which may contain a secret."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        # uvicorn logs: client, method, path with query, HTTP version, status
+        if isinstance(record.args, tuple) and len(record.args) == 5:
+            client, method, path, *rest = record.args
+            record.args = (client, method, str(path).partition("?")[0], *rest)
+        return True
+
+
+def log_requests() -> None:
+    """Send uvicorn's access log to stderr."""
+    logger = logging.getLogger("uvicorn.access")
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_make_formatter("%(asctime)s %(message)s"))
+    handler.addFilter(_WithoutQuery())
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    logger.propagate = False

@@ -19,7 +19,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dovetail.cli.access_log import log_requests
 from dovetail.cli.applications import AppEndpoint
 from dovetail.cli.consoles import add_console, open_page, watch_guard
 from dovetail.cli.exit_deadline import ExitDeadline
@@ -27,7 +26,7 @@ from dovetail.cli.gc_tuning import tune_gc
 from dovetail.cli.guard_options import GuardOptions
 from dovetail.cli.guards import choose_guard
 from dovetail.cli.loading import Loaded, load, split_spec
-from dovetail.cli.log_format import log_format_arguments, write_line
+from dovetail.cli.log_format import log_format_arguments, log_requests, write_line
 from dovetail.cli.supervisor import (
     SHARED_FOLDER,
     STATE_KEY,

@@ -11,9 +11,8 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from dovetail.cli.access_log import log_requests
 from dovetail.cli.app import app
-from dovetail.cli.log_format import log_format_arguments, write_line
+from dovetail.cli.log_format import log_format_arguments, log_requests, write_line
 from dovetail.cli.options import LOG_FORMAT_OPTION
 
 
