@@ -16,8 +16,7 @@ from msgspec import Raw, Struct
 
 from dovetail.client.channel import Channel
 from dovetail.core.redaction import Redaction
-from dovetail.core.semantic_conventions import (
-    BUCKETS,
+from dovetail.core.telemetry import (
     ERROR_TYPE,
     METHOD,
     NETWORK,
@@ -29,6 +28,7 @@ from dovetail.core.semantic_conventions import (
     STATUS_CODE,
     TOOL_ERROR,
     describe_target,
+    make_histograms,
     name_span,
 )
 from dovetail.errors import MissingPackageError, RpcError
@@ -86,16 +86,7 @@ class Telemetry:
         self._clean = (redaction or Redaction()).clean_name
         self._trace = trace
         self._tracer = trace.get_tracer("dovetail", tracer_provider=tracer_provider)
-        meter = metrics.get_meter("dovetail", meter_provider=meter_provider)
-        self._durations, self._sessions = (
-            meter.create_histogram(
-                name, "s", description, explicit_bucket_boundaries_advisory=BUCKETS
-            )
-            for name, description in (
-                ("mcp.client.operation.duration", "The duration of an MCP request."),
-                ("mcp.client.session.duration", "The duration of an MCP session."),
-            )
-        )
+        self._durations, self._sessions = make_histograms(metrics, "client", meter_provider)
 
     @contextmanager
     def observe(

@@ -21,7 +21,7 @@ from msgspec import UNSET, Raw
 from dovetail.core.call import Call, MiddlewareLimit
 from dovetail.core.call_facts import CallFacts
 from dovetail.core.dispatch import InputRequired, MethodHandler, Outcome
-from dovetail.core.trace_context import SpanIds
+from dovetail.core.telemetry import SpanIds
 from dovetail.errors import RpcError, UsageError
 from dovetail.spec.models import Params
 from dovetail.wire import codec

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from dovetail.core.middleware import CallNext, Request
 from dovetail.core.redaction import Redaction
-from dovetail.core.trace_context import current_span_ids
+from dovetail.core.telemetry import current_span_ids
 from dovetail.errors import RpcError, UsageError
 from dovetail.features.middleware import Middleware
 from dovetail.features.tools import ToolResult

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from dovetail.core.redaction import Redaction
-from dovetail.core.trace_context import current_span_ids
+from dovetail.core.telemetry import current_span_ids
 
 __all__ = ["JsonFormatter"]
 

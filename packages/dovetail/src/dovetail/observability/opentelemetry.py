@@ -13,8 +13,7 @@ from typing import Any
 
 from dovetail.core.middleware import CallNext, Request, transparent
 from dovetail.core.redaction import Redaction
-from dovetail.core.semantic_conventions import (
-    BUCKETS,
+from dovetail.core.telemetry import (
     CALLER_ERRORS,
     ERROR_TYPE,
     METHOD,
@@ -25,10 +24,11 @@ from dovetail.core.semantic_conventions import (
     RESOURCE_URI,
     STATUS_CODE,
     TOOL_ERROR,
+    current_span_ids,
     describe_target,
+    make_histograms,
     name_span,
 )
-from dovetail.core.trace_context import current_span_ids
 from dovetail.errors import MissingPackageError
 
 __all__ = ["OpenTelemetryMetrics", "Traces"]
@@ -118,16 +118,7 @@ class OpenTelemetryMetrics:
             "opentelemetry", "OpenTelemetryMetrics", "dovetail-mcp[traces]"
         ):
             from opentelemetry import metrics  # noqa: PLC0415 - optional
-        meter = metrics.get_meter("dovetail", meter_provider=provider)
-        self._calls, self._sessions = (
-            meter.create_histogram(
-                name, "s", description, explicit_bucket_boundaries_advisory=BUCKETS
-            )
-            for name, description in (
-                ("mcp.server.operation.duration", "The duration of an MCP request."),
-                ("mcp.server.session.duration", "The duration of an MCP session."),
-            )
-        )
+        self._calls, self._sessions = make_histograms(metrics, "server", provider)
 
     @transparent
     def __call__(self, request: Request[Any], call_next: CallNext[Any]) -> Awaitable[Any]:

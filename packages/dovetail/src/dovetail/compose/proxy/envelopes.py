@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dovetail.core.call import Call
-from dovetail.core.trace_context import continue_trace
+from dovetail.core.telemetry import continue_trace
 from dovetail.errors import InvalidRequestError
 from dovetail.spec.keys import (
     CLIENT_CAPABILITIES,

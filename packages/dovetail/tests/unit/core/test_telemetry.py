@@ -1,4 +1,4 @@
-"""The current span in `_meta` and in log lines."""
+"""OpenTelemetry: the names of the conventions, and the current span."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ import pytest
 from opentelemetry import baggage, context, trace
 from opentelemetry.sdk.trace import TracerProvider
 
-from dovetail.core.trace_context import (
+from dovetail.core.telemetry import (
     continue_trace,
     current_span_ids,
     current_trace_context,
+    describe_target,
+    name_span,
 )
 
 TRACER = TracerProvider().get_tracer("test")
@@ -63,3 +65,24 @@ def test_a_span_of_another_trace_does_not_replace_the_callers_span() -> None:
     with TRACER.start_as_current_span("work"):
         assert continue_trace({"traceparent": FOREIGN}) == {}
     assert continue_trace({"traceparent": FOREIGN}) == {}
+
+
+# Method, target -> name of the span, attributes.
+CASES: dict[tuple[str, str | None], tuple[str, dict[str, str]]] = {
+    ("tools/call", "add"): (
+        "tools/call add",
+        {"gen_ai.tool.name": "add", "gen_ai.operation.name": "execute_tool"},
+    ),
+    ("prompts/get", "greet"): ("prompts/get greet", {"gen_ai.prompt.name": "greet"}),
+    ("resources/read", "a://b"): ("resources/read", {"mcp.resource.uri": "a://b"}),
+    ("resources/subscribe", "a://b"): ("resources/subscribe", {"mcp.resource.uri": "a://b"}),
+    ("resources/unsubscribe", "a://b"): ("resources/unsubscribe", {"mcp.resource.uri": "a://b"}),
+    ("tools/list", None): ("tools/list", {}),
+    ("tools/call", None): ("tools/call", {}),
+    ("tasks/get", "4711"): ("tasks/get", {}),
+}
+
+
+@pytest.mark.parametrize(("method", "target"), CASES)
+def test_a_request_is_named_and_described(method: str, target: str | None) -> None:
+    assert (name_span(method, target), describe_target(method, target)) == CASES[method, target]
