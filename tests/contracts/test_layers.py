@@ -69,7 +69,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "commands": ("cli",),
     "__main__": ("cli",),
     # The package itself: the public names and nothing else.
-    "dovetail": (*_SERVER, *_OUTER, "compose", "cli"),
+    "dovetail": (*_SERVER, *_OUTER, "compose"),
 }
 
 # Package -> the modules of other packages that it may import from. "dovetail" is the package's
@@ -93,6 +93,9 @@ SELECTOR = "dovetail.eras.select"
 
 # (importer, target) -> why this import, in a function or for type checkers only, may point up.
 DELEGATES: dict[tuple[str, str], str] = {
+    ("dovetail.server", "dovetail.cli.running"): (
+        "`server.run()`: the program becomes the one that `dovetail run` is"
+    ),
     ("dovetail.server", "dovetail.transports.streamable_http.app"): (
         "`server.http_app()`; the HTTP app imports the engine, not the server, so there is no cycle"
     ),
@@ -111,6 +114,8 @@ DELEGATES: dict[tuple[str, str], str] = {
         "`Server.from_openapi()`; raises MissingPackageError if the package is not installed"
     ),
 }
+# The command line loads servers from files, so it knows the class.
+KNOWS_ITS_IMPORTER = {"dovetail.cli.running"}
 
 
 def find_violations(modules: Mapping[str, Module]) -> Iterator[str]:
@@ -196,6 +201,8 @@ def test_a_delegate_does_not_import_its_importer() -> None:
         for found, target in find_internal_imports(load_packages())
     }
     for importer, delegate in DELEGATES:
+        if delegate in KNOWS_ITS_IMPORTER:
+            continue
         folder = delegate.rpartition(".")[0]
         assert not [a for a, b in edges if is_within(a, [folder]) and b == importer]
 

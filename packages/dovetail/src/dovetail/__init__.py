@@ -85,17 +85,6 @@ __all__ = [
 ]
 
 
-def _run_server(server: Server, http: int | str | None, path: str, options: HttpAppOptions) -> int:
-    """Serve until the client leaves or the process is stopped, and return the exit code."""
-    # Only servers that run themselves need the command line.
-    from dovetail.cli.running import run  # noqa: PLC0415 - see above
-
-    return run(server, http, path, options)
-
-
-Server.runner = staticmethod(_run_server)
-
-
 def __getattr__(name: str) -> _typing.Any:
     # Servers do not need the client, and importing it takes a fifth of their startup time.
     if name == "Client":

@@ -13,7 +13,6 @@ from collections.abc import (
     Awaitable,
     Callable,
     Collection,
-    Coroutine,
     Iterable,
     Mapping,
     MutableMapping,
@@ -24,7 +23,6 @@ from functools import partial
 from typing import (
     TYPE_CHECKING,
     Any,
-    ClassVar,
     Literal,
     Protocol,
     TypedDict,
@@ -33,7 +31,6 @@ from typing import (
     overload,
 )
 
-from dovetail.core.call import Call
 from dovetail.core.changes import ChangeEvent, ChangeKind
 from dovetail.core.dispatch import Dispatcher, MethodHandler
 from dovetail.core.identity import Identity
@@ -66,7 +63,7 @@ from dovetail.runtime.state_keys import find_state_keys
 from dovetail.runtime.stateless import StatelessEndpoint
 from dovetail.runtime.task_files import make_task_rows
 from dovetail.runtime.tasks import TaskKeeper
-from dovetail.spec.models import Icon, Implementation, ReadResourceResult, ResourceContents, Tool
+from dovetail.spec.models import Icon, Implementation
 from dovetail.spec.revisions import LATEST_LEGACY, LEGACY, find_revision
 from dovetail.stores.bus import Bus, MemoryBus
 from dovetail.stores.session_states import MemorySessionStates
@@ -129,10 +126,6 @@ class SearchMode(Protocol):
 
 class Server:
     """An MCP server: register tools, resources and prompts, then run it or embed it."""
-
-    # The package sets it, because the command line imports this module.
-    runner: ClassVar[Callable[[Server, int | str | None, str, HttpAppOptions], int]]
-    """What `run` calls."""
 
     def __init__(  # noqa: PLR0913 - the fields of serverInfo, all optional and by name
         self,
@@ -229,7 +222,6 @@ class Server:
         if self._shared is not None:
             membership = Membership(self._shared.cluster, lambda: eras.sealer.keys)
             self.provider.membership = membership
-        self._has_lifespan = lifespan is not None
         self._lifespan = Lifespan(None if lifespan is None else lambda: _enter(lifespan, self))
         if self._shared is not None:
             self._lifespan.add(self._shared.opened)
@@ -252,7 +244,7 @@ class Server:
                 max_result_bytes=self.options.max_result_bytes,
             ),
             runner=HandlerRunner(self.options),
-            host=self,
+            host=self.provider,
             bus=self._bus,
             lifespan=self._lifespan,
             options=self.options,
@@ -266,6 +258,7 @@ class Server:
         self._stateless: dict[str, StatelessEndpoint] = {}
         if tool_search is not None:
             tool_search.install(self)
+            self.provider.search_tools = tool_search.tools
         for extension in extensions or ():
             self.add_extension(extension)
 
@@ -506,18 +499,6 @@ class Server:
 
         copy_entries(server, self, Prefix(prefix))
 
-    @property
-    def not_copied(self) -> dict[str, bool]:
-        """What `import_server` would lose, and whether this server has it."""
-        return {
-            "a lifespan": self._has_lifespan,
-            "middleware": bool(self.middleware),
-            "a guard": self.guard is not None,
-            "mounted servers": self._mounts is not None,
-            "names that can change": not self.provider.has_fixed_names,
-            "resource lists": len(self.resources.lists.registry) > 0,
-        }
-
     def unmount(self, prefix: str) -> None:
         """Stop serving the server that was mounted with this prefix."""
         if self._mounts is None:
@@ -531,11 +512,6 @@ class Server:
         wrap_handlers(self.handlers, self._plain_handlers, REQUESTS, self.middleware)
         if self._tool_search is not None:
             self._tool_search.wrap(self.handlers)
-
-    @property
-    def search_tools(self) -> frozenset[str]:
-        """The tools that find and call the other tools, in search mode."""
-        return frozenset() if self._tool_search is None else self._tool_search.tools
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -560,7 +536,9 @@ class Server:
         `http` is a port or "HOST:PORT". Call it at the end of your file, below
         `if __name__ == "__main__":`. Raises SystemExit.
         """
-        raise SystemExit(type(self).runner(self, http, path, options))
+        from dovetail.cli.running import run  # noqa: PLC0415 - see test_layers
+
+        raise SystemExit(run(self, http, path, options))
 
     async def handle(
         self,
@@ -679,18 +657,6 @@ class Server:
     def resource_list_changed(self) -> None:
         """Notify clients that listen for changes that a `resource_list` has changed."""
         self._bus.publish(ChangeEvent(ChangeKind.RESOURCES))
-
-    def find_tool(self, name: str) -> Tool | None:
-        """Return the listing of a tool; None if it is not known in this process."""
-        return self.provider.find_tool(name)
-
-    async def read_resource(self, call: Call, uri: str) -> list[ResourceContents]:
-        """Return the contents that resources/read would return; `ctx.read_resource` calls it."""
-        shaped = self.resources.read(call, uri)
-        if isinstance(shaped, Coroutine):
-            shaped = await shaped
-        assert isinstance(shaped.result, ReadResourceResult)
-        return shaped.result.contents
 
     def _changed(self, what: ChangeKind) -> Callable[[], None]:
         return lambda: self._publish(ChangeEvent(what))

@@ -106,13 +106,13 @@ def load(text: str, run: Callable[[Coroutine[Any, Any, Any]], Any] = asyncio.run
             f"{str(file)!r} has no Server named {name!r}, but {found}; {_describe(names)}"
         )
     endpoints = tuple(find_endpoints(value))
-    servers = {id(each.app.host): each.app.host for each in endpoints}
+    servers = {id(each.app.server): each.app.server for each in endpoints}
     if not servers:
         raise UsageError(
             f"the ASGI application {name!r} in {str(file)!r} contains no server; mount "
             "`server.http_app()` in it"
         )
-    return Loaded(text, tuple(servers.values()), value, endpoints, guards)  # type: ignore[arg-type]
+    return Loaded(text, tuple(servers.values()), value, endpoints, guards)
 
 
 async def _wait(value: Any) -> Any:

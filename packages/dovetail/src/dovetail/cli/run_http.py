@@ -262,10 +262,10 @@ class _Site:
 
 def _refuse_own_sessions(endpoints: Sequence[AppEndpoint], workers: int) -> None:
     for _, app in endpoints:
-        assert isinstance(app.host, Server)
-        if not app.legacy.is_stateless and app.host.engine.shared is None:
+        assert isinstance(app.server, Server)
+        if not app.legacy.is_stateless and app.server.engine.shared is None:
             raise UsageError(
-                f"--workers {workers}: {app.host.name!r} keeps the sessions of legacy clients in "
+                f"--workers {workers}: {app.server.name!r} keeps the sessions of legacy clients in "
                 "the memory of one process, and their next request may reach another; share them "
                 "with --cluster redis://HOST:PORT/0, or serve without sessions with --stateless"
             )
@@ -307,9 +307,9 @@ def _refuse_app_options(source: str, run: HttpSettings) -> None:
 def describe(endpoint: AppEndpoint) -> EndpointReport:
     """The report about an endpoint."""
     app = endpoint.app
-    assert isinstance(app.host, Server)
+    assert isinstance(app.server, Server)
     return EndpointReport(
-        app.host.name,
+        app.server.name,
         endpoint.path,
         requires_auth=app.auth is not None and app.auth.requires_auth,
     )

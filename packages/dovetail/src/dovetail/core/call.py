@@ -119,6 +119,10 @@ class Host(Protocol):
     """The part of the server that handlers can use."""
 
     @property
+    def source(self) -> Any:
+        """The server."""
+
+    @property
     def dependency_overrides(self) -> Mapping[Callable[..., Any], Callable[..., Any]]:
         """Providers that replace others, for tests."""
 

@@ -31,6 +31,11 @@ class Lifespan:
         self.state: Any = None
         self._inner: list[Callable[[], AbstractAsyncContextManager[Any]]] = []
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether the author has none."""
+        return self._factory is None
+
     def add(self, factory: Callable[[], AbstractAsyncContextManager[Any]]) -> None:
         """Add an internal context manager, entered after the author's and exited before it.
 

@@ -1,4 +1,4 @@
-"""`Provider`: what a server offers to servers that it is mounted in.
+"""`Provider`: what a server offers to its handlers and to servers that it is mounted in.
 
 A server finds its own tools, prompts and resources in registries, and those of mounted servers
 through their providers. A proxy has a provider that asks the server behind it.
@@ -7,7 +7,7 @@ through their providers. A proxy has a provider that asks the server behind it.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from dovetail.core.call import Call
@@ -20,7 +20,7 @@ from dovetail.features.resources import Resources
 from dovetail.features.tools import Tools
 from dovetail.runtime.auth_backend import AuthBackend
 from dovetail.runtime.engine import Engine
-from dovetail.spec.models import Tool
+from dovetail.spec.models import ReadResourceResult, ResourceContents, Tool
 from dovetail.stores.cluster import Cluster
 
 __all__ = ["KINDS", "Found", "Membership", "Mounted", "Provider", "Source"]
@@ -40,9 +40,7 @@ class Source(Protocol):
     resources: Resources
     routes: CustomRoutes
 
-    @property
-    def search_tools(self) -> frozenset[str]:
-        """The tools that find and call its other tools."""
+    dependency_overrides: dict[Callable[..., Any], Callable[..., Any]]
 
     @property
     def handlers(self) -> Mapping[str, MethodHandler]:
@@ -50,6 +48,9 @@ class Source(Protocol):
 
     def capabilities(self) -> dict[str, Any]:
         """Its capabilities."""
+
+    def resource_updated(self, uri: str) -> None:
+        """Notify the subscribers of a resource."""
 
     async def start(self) -> None:
         """Enter its lifespan."""
@@ -103,6 +104,8 @@ class Provider:
         self.source = source
         self.mounts: Mounted | None = None
         self.membership: Membership | None = None
+        # The tools that find and call the other tools, in search mode.
+        self.search_tools: frozenset[str] = frozenset()
 
     def join(self, membership: Membership) -> None:
         """Make the server a part of a cluster, with those that are mounted in it."""
@@ -114,6 +117,25 @@ class Provider:
     def providers(self) -> Iterable[Provider]:
         """The providers of mounted servers."""
         return () if self.mounts is None else self.mounts.providers
+
+    # -- for handlers ---------------------------------------------------------------------------
+
+    @property
+    def dependency_overrides(self) -> Mapping[Callable[..., Any], Callable[..., Any]]:
+        """Providers of dependencies that replace others, for tests."""
+        return self.source.dependency_overrides
+
+    def resource_updated(self, uri: str) -> None:
+        """Notify the subscribers of a resource."""
+        self.source.resource_updated(uri)
+
+    async def read_resource(self, call: Call, uri: str) -> list[ResourceContents]:
+        """Return the contents that resources/read would return; `ctx.read_resource` calls it."""
+        shaped = self.source.resources.read(call, uri)
+        if isinstance(shaped, Coroutine):
+            shaped = await shaped
+        assert isinstance(shaped.result, ReadResourceResult)
+        return shaped.result.contents
 
     # -- names --------------------------------------------------------------------------------
 
@@ -185,7 +207,7 @@ class Provider:
         found = self._find_mounted("tool", name)
         if found is not None:
             return found[0].provider.is_search_tool(found[1])
-        return name in self.source.search_tools
+        return name in self.search_tools
 
     def templates_of(self, uri: str) -> list[str]:
         """Return the URI templates that match a URI; none for the URI of a resource."""

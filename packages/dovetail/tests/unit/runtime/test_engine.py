@@ -18,7 +18,7 @@ def test_a_call_gets_the_engine_as_its_services() -> None:
         call = ClientHandler(server.engine).open(message, None)
         assert not isinstance(call, Exception)
         assert call.services is server.engine
-        assert call.services.host is server
+        assert call.services.host.source is server
         assert call.services.lifespan.state is None
         await server.close()
 

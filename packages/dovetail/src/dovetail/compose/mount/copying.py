@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Iterator
 from typing import Any, Protocol
 
 import msgspec
@@ -17,6 +17,8 @@ from dovetail.features.completion import Completions
 from dovetail.features.prompts import Prompts
 from dovetail.features.resources import Resources
 from dovetail.features.tools import Tools
+from dovetail.runtime.auth_backend import AuthBackend
+from dovetail.runtime.engine import Engine
 from dovetail.runtime.provider import KINDS, Provider
 
 __all__ = ["copy_entries"]
@@ -33,14 +35,14 @@ class _Copied(Protocol):
     completions: Completions
     provider: Provider
 
-    @property
-    def not_copied(self) -> Mapping[str, bool]:
-        """What a copy would lose, and whether the server has it."""
+    middleware: tuple[Any, ...]
+    guard: AuthBackend | None
+    engine: Engine
 
 
 def copy_entries(source: _Copied, target: _Copied, prefix: Prefix) -> None:
     """Register copies of all entries; raises UsageError before anything is registered."""
-    lost = [what for what, has_it in source.not_copied.items() if has_it]
+    lost = list(_find_lost(source))
     if lost:
         raise UsageError(
             f"server {source.name!r} has {' and '.join(lost)}, which a copy would lose; mount it "
@@ -74,6 +76,22 @@ def copy_entries(source: _Copied, target: _Copied, prefix: Prefix) -> None:
         changed.template = UriTemplate(text)
         target.resources.templates_registry.add(text, changed, template.requirements)
     target.completions.copy_from(source.completions, prefix.add, prefix.add_to_uri)
+
+
+def _find_lost(source: _Copied) -> Iterator[str]:
+    """Yield what the server has and copies would not have."""
+    if not source.engine.lifespan.is_empty:
+        yield "a lifespan"
+    if source.middleware:
+        yield "middleware"
+    if source.guard is not None:
+        yield "a guard"
+    if source.provider.mounts is not None:
+        yield "mounted servers"
+    if not source.provider.has_fixed_names:
+        yield "names that can change"
+    if len(source.resources.lists.registry):
+        yield "resource lists"
 
 
 def _refuse_duplicates(source: _Copied, target: _Copied, prefix: Prefix) -> None:

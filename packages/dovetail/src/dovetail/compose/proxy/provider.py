@@ -6,13 +6,19 @@ import weakref
 from collections.abc import Callable
 from typing import Any, Protocol
 
+import msgspec
+
 from dovetail.client.http_headers import ToolHeaders
 from dovetail.compose.proxy.changes import ChangeRelay
 from dovetail.compose.proxy.forwarder import Forwarder
 from dovetail.compose.proxy.tasks import ProxyTasks
 from dovetail.core.call import Call
+from dovetail.errors import PeerError, UpstreamError
 from dovetail.features.header_params import HeaderParams
 from dovetail.runtime.provider import Membership, Provider, Source
+from dovetail.spec.models import ResourceContents
+from dovetail.spec.results import WireReadResult
+from dovetail.wire import codec
 
 __all__ = ["ProxyProvider"]
 
@@ -47,6 +53,16 @@ class ProxyProvider(Provider):
         proxy.forwarder.routed.join(cluster, topic)
         proxy.relay.join(cluster, topic)
         proxy.upstream_tasks.join(membership.keys)
+
+    async def read_resource(self, call: Call, uri: str) -> list[ResourceContents]:
+        """Return the contents of a resource of the upstream."""
+        forward = self._proxy.forwarder.forward
+        answer = await forward(call, "resources/read", {"uri": uri}, uri=uri)
+        try:
+            contents = codec.decode_as(WireReadResult, answer.raw).contents
+            return [each.read() for each in contents]
+        except (msgspec.ValidationError, PeerError) as error:
+            raise UpstreamError(self._proxy.name, f"violates the protocol: {error}") from None
 
     def serves_itself(self, kind: str, name: str) -> bool:
         """Return True: the upstream decides."""

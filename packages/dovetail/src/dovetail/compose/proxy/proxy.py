@@ -11,7 +11,6 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import urlsplit
 
-import msgspec
 from msgspec import UNSET
 
 from dovetail.client.channel import Channel
@@ -56,11 +55,8 @@ from dovetail.spec.models import (
     ListenParams,
     ListParams,
     ReadResourceParams,
-    ResourceContents,
     ResourceParams,
 )
-from dovetail.spec.results import WireReadResult
-from dovetail.wire import codec
 from dovetail.wire.messages import Notification
 
 if TYPE_CHECKING:
@@ -305,15 +301,6 @@ class Proxy(Server):
     async def _forward(self, call: Call, params: dict[str, Any]) -> Outcome:
         answer = await self.forwarder.forward(call, call.method, params)
         return fit_result(call, call.method, answer.raw, answer.revision)
-
-    async def read_resource(self, call: Call, uri: str) -> list[ResourceContents]:
-        """Return the contents of a resource of the upstream."""
-        answer = await self.forwarder.forward(call, "resources/read", {"uri": uri}, uri=uri)
-        try:
-            contents = codec.decode_as(WireReadResult, answer.raw).contents
-            return [each.read() for each in contents]
-        except (msgspec.ValidationError, PeerError) as error:
-            raise UpstreamError(self.name, f"violates the protocol: {error}") from None
 
     async def _subscribe(self, own: MethodHandler, call: Call) -> Any:
         params: ResourceParams = call.params  # type: ignore[assignment]

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dovetail.core.call import Call, Host
+from dovetail.core.call import Call
 from dovetail.core.principal import Principal
 from dovetail.eras.select import speaks_modern
 from dovetail.errors import InvalidRequestError, ShutdownError, UsageError
@@ -190,9 +190,9 @@ class HttpApp:
         return self._path
 
     @property
-    def host(self) -> Host:
+    def server(self) -> Any:
         """The server that this application serves."""
-        return self._engine.host
+        return self._engine.host.source
 
     @property
     def auth(self) -> AuthBackend | None:

@@ -118,11 +118,11 @@ def test_resources_can_be_read_for_other_handlers() -> None:
         server = ScriptedServer({"server/discover": DISCOVERED, "resources/read": contents})
         proxy = Proxy(server, name="shop")
         call = make_call("resources/read", b'{"uri":"a://b"}')
-        [read] = await proxy.read_resource(call, "a://b")
+        [read] = await proxy.provider.read_resource(call, "a://b")
         assert read.uri == "a://b"
         server.script = {**server.script, "resources/read": {"contents": [{"uri": "a://b"}]}}
         with pytest.raises(ToolError, match="neither text nor blob"):
-            await proxy.read_resource(call, "a://b")
+            await proxy.provider.read_resource(call, "a://b")
         await proxy.close()
 
     run(scenario())
