@@ -25,7 +25,7 @@ from tools.public_api import PUBLIC_MODULES
 
 _PROTOCOL = ("errors", "wire", "spec")
 _RUNTIME = (*_PROTOCOL, "state", "core", "features", "eras", "stores", "runtime")
-_SERVER = (*_RUNTIME, "extensions", "server")
+_SERVER = (*_RUNTIME, "extensions", "tasks", "server")
 _OUTER = ("transports", "client", "auth", "observability", "net", "oauth")
 
 # Layer of `dovetail` -> the layers it may import from.
@@ -49,7 +49,9 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "stores": ("errors", "state"),
     # The asyncio part: worker threads, deadlines, tasks, the calls in flight of one client.
     "runtime": (*_PROTOCOL, "state", "core", "features", "eras", "stores"),
-    "server": (*_RUNTIME, "extensions"),
+    # Calls whose result the client fetches later.
+    "tasks": _RUNTIME,
+    "server": (*_RUNTIME, "extensions", "tasks"),
     "transports": (*_SERVER, "net"),
     "client": (*_SERVER, "net", "oauth"),
     # The audit log, metrics and traces; a guard puts them into its chain.

@@ -61,12 +61,12 @@ from dovetail.runtime.runner import HandlerRunner
 from dovetail.runtime.shared_bus import SharedBus
 from dovetail.runtime.state_keys import find_state_keys
 from dovetail.runtime.stateless import StatelessEndpoint
-from dovetail.runtime.task_files import make_task_rows
-from dovetail.runtime.tasks import TaskKeeper
 from dovetail.spec.models import Icon, Implementation
 from dovetail.spec.revisions import LATEST_LEGACY, LEGACY, find_revision
 from dovetail.stores.bus import Bus, MemoryBus
 from dovetail.stores.session_states import MemorySessionStates
+from dovetail.tasks.files import make_task_rows
+from dovetail.tasks.keeper import TaskKeeper
 
 if TYPE_CHECKING:
     from dovetail.compose.mount.mounts import Mounts

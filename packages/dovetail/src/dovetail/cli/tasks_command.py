@@ -19,9 +19,9 @@ from dovetail.cli.failures import COULD_NOT_START, FAILED_CALL, WRONG_USAGE, Fai
 from dovetail.cli.loading import load_server
 from dovetail.cli.output import print_json
 from dovetail.errors import StoreError, TransportError, UsageError
-from dovetail.runtime.task_files import find_task_file, make_task_rows
-from dovetail.runtime.task_rows import TaskRows
 from dovetail.stores.tasks import FINAL, TaskRow
+from dovetail.tasks.files import find_task_file, make_task_rows
+from dovetail.tasks.rows import TaskRows
 from dovetail.wire import codec
 
 if TYPE_CHECKING:

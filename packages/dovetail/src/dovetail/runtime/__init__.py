@@ -1,1 +1,1 @@
-"""Everything that needs the event loop: connections, running handlers, timeouts, threads, tasks."""
+"""Everything that needs the event loop: connections, running handlers, timeouts, threads."""

@@ -175,7 +175,7 @@ def test_the_task_store_of_a_mounted_tool_opens_and_closes_with_the_outer_server
     def open_store(chosen: str | None, server: str) -> WatchedTaskStore:
         return opened.setdefault(server, WatchedTaskStore(tmp_path / server))
 
-    monkeypatch.setattr("dovetail.runtime.task_files.open_task_store", open_store)
+    monkeypatch.setattr("dovetail.tasks.files.open_task_store", open_store)
     shop, outer = Server("shop"), make_outer()
     if not is_late:
         shop.tools.add(lambda: "done", name="work", task="optional")

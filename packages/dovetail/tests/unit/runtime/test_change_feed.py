@@ -9,8 +9,8 @@ from dovetail.core.changes import ChangeEvent, ChangeKind
 from dovetail.core.tasks import TaskView
 from dovetail.errors import StoreError
 from dovetail.runtime.change_feed import ChangeFeed
-from dovetail.runtime.task_run import view_of
 from dovetail.stores.bus import MemoryBus
+from dovetail.tasks.run import view_of
 from tests.unit.fakes import settle
 from tests.unit.stores.task_stores import make_row
 from tests.unit.talk import run

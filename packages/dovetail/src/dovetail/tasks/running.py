@@ -17,10 +17,10 @@ from dovetail.core.tasks import TaskView
 from dovetail.errors import StoreError
 from dovetail.runtime.engine import Engine
 from dovetail.runtime.runner import TaskRunner
-from dovetail.runtime.task_outcomes import failed_row, finished_row
-from dovetail.runtime.task_rows import TaskRows
-from dovetail.runtime.task_run import TaskRun, view_of
 from dovetail.stores.tasks import FINAL, TaskRow
+from dovetail.tasks.outcomes import failed_row, finished_row
+from dovetail.tasks.rows import TaskRows
+from dovetail.tasks.run import TaskRun, view_of
 
 __all__ = ["RunningTasks"]
 

@@ -9,9 +9,9 @@ from msgspec import Raw, Struct
 from dovetail.core.call import Call, Peer
 from dovetail.core.principal import Principal
 from dovetail.eras.select import Eras
-from dovetail.runtime.task_run import TaskCall
 from dovetail.spec.models import ClientInfo
 from dovetail.stores.tasks import TaskRow
+from dovetail.tasks.run import TaskCall
 from dovetail.wire import codec
 
 __all__ = ["keep_request", "reopen_request"]

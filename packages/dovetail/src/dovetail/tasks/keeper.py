@@ -33,18 +33,18 @@ from dovetail.core.cursor import decode_cursor, encode_cursor
 from dovetail.core.principal import owner_of
 from dovetail.core.tasks import Status, TaskPage, TaskView
 from dovetail.errors import InternalError, InvalidParamsError, LimitError, StoreError, ToolError
-from dovetail.runtime.kept_requests import keep_request, reopen_request
 from dovetail.runtime.link import NULL_LINK
-from dovetail.runtime.running_tasks import RunningTasks
-from dovetail.runtime.task_outcomes import cancelled_row, failed_row
-from dovetail.runtime.task_rows import TaskRows, WaitForChange
-from dovetail.runtime.task_run import (
+from dovetail.stores.tasks import FINAL, TaskRow
+from dovetail.tasks.kept_requests import keep_request, reopen_request
+from dovetail.tasks.outcomes import cancelled_row, failed_row
+from dovetail.tasks.rows import TaskRows, WaitForChange
+from dovetail.tasks.run import (
     KeptRecord,
     TaskCall,
     read_asks,
     view_of,
 )
-from dovetail.stores.tasks import FINAL, TaskRow
+from dovetail.tasks.running import RunningTasks
 from dovetail.wire import codec
 
 __all__ = ["TaskKeeper"]

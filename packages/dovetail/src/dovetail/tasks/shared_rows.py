@@ -13,8 +13,8 @@ from contextlib import contextmanager, suppress
 from functools import partial
 
 from dovetail.errors import StoreError
-from dovetail.runtime.task_rows import TaskListener, WaitForChange
 from dovetail.stores.tasks import SharedTaskStore, TaskRow
+from dovetail.tasks.rows import TaskListener, WaitForChange
 
 __all__ = ["SharedTaskRows"]
 

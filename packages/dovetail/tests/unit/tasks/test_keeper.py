@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from dovetail import Context, Options, Server
-from dovetail.runtime import tasks as module
-from dovetail.runtime.task_rows import LocalTaskRows
-from dovetail.runtime.tasks import TaskKeeper
 from dovetail.spec.keys import TASKS
 from dovetail.stores.tasks import TaskStore
+from dovetail.tasks import keeper as module
+from dovetail.tasks.keeper import TaskKeeper
+from dovetail.tasks.rows import LocalTaskRows
 from tests.cluster.shop import STATE_KEY
 from tests.patience import CAP
 from tests.unit.stores.task_stores import KINDS

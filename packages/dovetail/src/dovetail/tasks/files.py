@@ -8,11 +8,11 @@ import re
 from pathlib import Path
 
 from dovetail.errors import TransportError
-from dovetail.runtime.shared_task_rows import SharedTaskRows
-from dovetail.runtime.task_rows import LocalTaskRows, TaskRows
 from dovetail.stores.shared_stores import SharedStores
 from dovetail.stores.tasks import TaskStore
 from dovetail.stores.tasks_memory import MemoryTaskStore
+from dovetail.tasks.rows import LocalTaskRows, TaskRows
+from dovetail.tasks.shared_rows import SharedTaskRows
 
 __all__ = ["find_task_file", "make_task_rows", "open_task_store"]
 

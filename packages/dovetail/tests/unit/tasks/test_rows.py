@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from dovetail.runtime.task_rows import LocalTaskRows
 from dovetail.stores.tasks import TaskRow
 from dovetail.stores.tasks_memory import MemoryTaskStore
 from dovetail.stores.tasks_sqlite import SqliteTaskStore
+from dovetail.tasks.rows import LocalTaskRows
 from tests.unit.talk import run
 
 

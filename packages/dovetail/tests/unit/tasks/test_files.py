@@ -9,11 +9,11 @@ import pytest
 
 from dovetail.errors import TransportError
 from dovetail.runtime.open_stores import open_shared_stores
-from dovetail.runtime.shared_task_rows import SharedTaskRows
-from dovetail.runtime.task_files import find_task_file, make_task_rows, open_task_store
-from dovetail.runtime.task_rows import LocalTaskRows
 from dovetail.stores.tasks_memory import MemoryTaskStore
 from dovetail.stores.tasks_sqlite import SqliteTaskStore
+from dovetail.tasks.files import find_task_file, make_task_rows, open_task_store
+from dovetail.tasks.rows import LocalTaskRows
+from dovetail.tasks.shared_rows import SharedTaskRows
 
 
 @pytest.mark.parametrize(

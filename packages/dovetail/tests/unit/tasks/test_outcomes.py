@@ -4,9 +4,9 @@ import json
 
 from dovetail.eras.legacy.era import era_of as legacy_era
 from dovetail.errors import InternalError
-from dovetail.runtime.task_outcomes import cancelled_row, failed_row, finished_row
 from dovetail.spec.revisions import LATEST_LEGACY
 from dovetail.stores.tasks import TaskRow
+from dovetail.tasks.outcomes import cancelled_row, failed_row, finished_row
 from dovetail.wire import codec
 
 ERA = legacy_era(LATEST_LEGACY)

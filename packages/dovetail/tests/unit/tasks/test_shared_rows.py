@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from dovetail.errors import StoreError
-from dovetail.runtime import shared_task_rows as module
-from dovetail.runtime.shared_task_rows import SharedTaskRows
 from dovetail.stores.tasks import TaskRow
+from dovetail.tasks import shared_rows as module
+from dovetail.tasks.shared_rows import SharedTaskRows
 from tests.unit.stores.task_stores import make_row
 from tests.unit.talk import run
 

@@ -3,9 +3,9 @@ from __future__ import annotations
 from dovetail import Server
 from dovetail.core.call import Call, Peer
 from dovetail.core.principal import Principal
-from dovetail.runtime.kept_requests import keep_request, reopen_request
 from dovetail.spec.models import ClientInfo
 from dovetail.stores.tasks import TaskRow
+from dovetail.tasks.kept_requests import keep_request, reopen_request
 
 SERVER = Server("yard")
 
