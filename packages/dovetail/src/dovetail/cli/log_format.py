@@ -5,8 +5,6 @@ from __future__ import annotations
 import logging
 import sys
 
-from dovetail.core.log_lines import escape_line
-
 __all__ = ["choose_log_format", "log_format_arguments", "log_requests", "write_line"]
 
 
@@ -40,11 +38,11 @@ def _make_formatter(text: str | None = None) -> logging.Formatter:
 
 
 def write_line(text: str, level: int = logging.INFO) -> None:
-    """Write a line about the process itself to stderr."""
+    """Write a line about the process itself to stderr; a traceback has several."""
     if _Chosen.is_json:
         record = logging.LogRecord("dovetail", level, "", 0, text, (), None)
         text = _make_formatter().format(record)
-    sys.stderr.write(f"{escape_line(text)}\n")
+    sys.stderr.write(f"{text}\n")
     sys.stderr.flush()
 
 
