@@ -31,7 +31,6 @@ PUBLIC_MODULES = (
     "dovetail.commands",
     "dovetail.compose",
     "dovetail.compose.gateway",
-    "dovetail.compose.rest",
     "dovetail.errors",
     "dovetail.extensions",
     "dovetail.generated",

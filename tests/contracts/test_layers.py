@@ -115,6 +115,7 @@ DELEGATES: dict[tuple[str, str], str] = {
     ("dovetail.server", "dovetail_openapi.building"): (
         "`Server.from_openapi()`; raises MissingPackageError if the package is not installed"
     ),
+    ("dovetail.cli.run_http", "dovetail_openapi.rest"): "`dovetail run --rest`; the same",
 }
 # The command line loads servers from files, so it knows the class.
 KNOWS_ITS_IMPORTER = {"dovetail.cli.running"}

@@ -1,7 +1,8 @@
-"""Servers from OpenAPI documents and FastAPI applications: what `Server.from_openapi` needs."""
+"""Servers from OpenAPI documents, and documents and a REST interface from servers."""
 
 from dovetail_openapi.building import OpenApiOptions
 from dovetail_openapi.document import LoadRef, Spec
+from dovetail_openapi.rest import add_rest, rest_app
 from dovetail_openapi.rules import Rule
 from dovetail_openapi.security import Credential, CredentialSource, SecurityScheme
 
@@ -13,4 +14,6 @@ __all__ = [
     "Rule",
     "SecurityScheme",
     "Spec",
+    "add_rest",
+    "rest_app",
 ]

@@ -17,7 +17,7 @@ from dovetail_openapi.descriptions import shorten
 from dovetail_openapi.document import DocumentNode
 from dovetail_openapi.names import argument_name, unique
 
-__all__ = ["Schema", "SchemaConverter", "is_binary"]
+__all__ = ["Schema", "SchemaConverter", "is_binary", "map_schemas"]
 
 Schema: TypeAlias = dict[str, Any]
 
@@ -152,8 +152,8 @@ class SchemaConverter:
             return {**_outline(self._definitions[_target(part)]), **rest}
 
         if level:
-            schema = _map_schemas(schema, cut)
-            kept = {name: _map_schemas(each, cut) for name, each in kept.items()}
+            schema = map_schemas(schema, cut)
+            kept = {name: map_schemas(each, cut) for name, each in kept.items()}
         return {**schema, "$defs": kept} if kept else schema
 
     def is_object(self, schema: Schema) -> bool:
@@ -286,18 +286,19 @@ class SchemaConverter:
         return self._patterns[pattern]
 
 
-def _map_schemas(schema: Any, change: Callable[[Schema], Schema]) -> Any:
-    """Return a copy of a converted schema with `change` applied to all of it, inner ones first."""
+def map_schemas(schema: Any, change: Callable[[Schema], Schema]) -> Any:
+    """Return a copy of a schema with `change` applied to all of it, inner ones first."""
     if not isinstance(schema, dict):
         return schema
     copy: Schema = {}
     for keyword, value in schema.items():
-        if keyword in _MAPS:
-            copy[keyword] = {name: _map_schemas(part, change) for name, part in value.items()}
+        if keyword in (*_MAPS, "$defs", "definitions"):
+            copy[keyword] = {name: map_schemas(part, change) for name, part in value.items()}
         elif keyword in _LISTS:
-            copy[keyword] = [_map_schemas(part, change) for part in value]
+            copy[keyword] = [map_schemas(part, change) for part in value]
         else:
-            copy[keyword] = _map_schemas(value, change) if keyword in _SINGLE else value
+            is_schema = keyword in _SINGLE or keyword.startswith("unevaluated")
+            copy[keyword] = map_schemas(value, change) if is_schema else value
     return change(copy)
 
 
@@ -318,7 +319,7 @@ def _find_targets(schema: Schema) -> set[str]:
             found.add(_target(part))
         return part
 
-    _map_schemas(schema, note)
+    map_schemas(schema, note)
     return found
 
 

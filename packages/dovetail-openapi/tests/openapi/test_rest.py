@@ -15,7 +15,7 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 from dovetail import Context, Options, Server, ToolError
 from dovetail.auth import ApiKeys, Guard, KeyFile, Limits, Rate
 from dovetail.client import Client
-from dovetail.compose.rest import rest_app
+from dovetail_openapi import rest_app
 
 BASE = "http://127.0.0.1:8000"
 
@@ -90,7 +90,7 @@ def test_a_refusal_has_a_status_and_a_text(
 
 def test_other_methods_and_large_bodies_are_refused() -> None:
     got = with_client(lambda c: c.get("/tools/add"))
-    assert (got.status_code, got.headers["allow"]) == (405, "POST")
+    assert (got.status_code, got.headers["allow"]) == (405, "OPTIONS, POST")
     large = post(
         "add", json={"a": "x" * 5000}, options={"server": make_server(max_message_bytes=1000)}
     )

@@ -5,25 +5,31 @@ Importing this module imports click and rich.
 The exit codes of all commands: `FAILED_CALL` is 1 (the server or the tool reported an error),
 `WRONG_USAGE` is 2 (wrong arguments), and `COULD_NOT_START` is 4 (the server did not start).
 `REACH_OPTIONS` are the options of commands that connect to a server: --header, --token-env, --env
-and --cwd. Add them with `with_options`.
+and --cwd. Add them with `with_options`. `REQUEST_OPTIONS` are those of commands that take a target
+and make requests; `find_target` and `run_with_client` connect to it.
 """
 
 from __future__ import annotations
 
+from dovetail.cli.client_runs import run_with_client
 from dovetail.cli.failures import COULD_NOT_START, FAILED_CALL, WRONG_USAGE, Failure, or_fail
 from dovetail.cli.groups import run_group
 from dovetail.cli.headers import read_headers
-from dovetail.cli.options import REACH_OPTIONS, OptionMaker, with_options
+from dovetail.cli.options import REACH_OPTIONS, REQUEST_OPTIONS, OptionMaker, with_options
 from dovetail.cli.output import make_console, print_json, print_pairs
 from dovetail.cli.stored_login import read_login_headers
+from dovetail.cli.targets import TargetOptions, find_target
 
 __all__ = [
     "COULD_NOT_START",
     "FAILED_CALL",
     "REACH_OPTIONS",
+    "REQUEST_OPTIONS",
     "WRONG_USAGE",
     "Failure",
     "OptionMaker",
+    "TargetOptions",
+    "find_target",
     "make_console",
     "or_fail",
     "print_json",
@@ -31,5 +37,6 @@ __all__ = [
     "read_headers",
     "read_login_headers",
     "run_group",
+    "run_with_client",
     "with_options",
 ]

@@ -11,8 +11,8 @@ from dovetail import Context, Options, Proxy, Server, ToolSearch
 from dovetail.auth import Guard, Principal
 from dovetail.client import Client
 from dovetail.client.local_caller import LocalCaller
-from dovetail.compose.rest import rest_app
 from dovetail.errors import DovetailError
+from dovetail_openapi import rest_app
 from tests.patience import CAP
 
 __all__ = ["ROUTES", "TREASURE", "Route", "make_bank", "make_outer", "make_shop", "opened", "via"]

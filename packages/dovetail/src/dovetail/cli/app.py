@@ -42,7 +42,6 @@ _LAZY = {
     "complete": "dovetail.cli.complete_command:complete",
     "subscribe": "dovetail.cli.subscribe_command:subscribe",
     "inspect": "dovetail.cli.inspect_command:inspect",
-    "openapi": "dovetail.cli.openapi_command:openapi",
     "generate": "dovetail.cli.generate_command:generate",
     "login": "dovetail.cli.login_command:login",
     "logout": "dovetail.cli.login_command:logout",

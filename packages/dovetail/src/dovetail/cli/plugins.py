@@ -84,6 +84,7 @@ COMMANDS = Plugins(
     "dovetail.commands",
     {
         "graph": "dovetail-graph",
+        "openapi": "dovetail-openapi",
         **dict.fromkeys(("check", "report", "verify", "diff", "explain", "rules", "badge"), _CHECK),
     },
 )

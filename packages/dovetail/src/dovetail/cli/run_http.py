@@ -34,7 +34,7 @@ from dovetail.cli.supervisor import (
     Supervisor,
     WorkerReport,
 )
-from dovetail.errors import TransportError, UsageError
+from dovetail.errors import MissingPackageError, TransportError, UsageError
 from dovetail.net.addresses import is_loopback
 from dovetail.runtime.cluster_url import CLUSTER
 from dovetail.runtime.state_keys import KEYS_FILE
@@ -220,12 +220,14 @@ class _Site:
             with_console = add_console(app, {"": (loaded.server, app)}, run)
         elif loaded.app is None:
             guard, warnings = choose_guard(loaded, run.guard, over_http=True)
+            if run.rest:
+                with MissingPackageError.when_importing(
+                    "dovetail_openapi", "--rest", "dovetail-openapi"
+                ):
+                    from dovetail_openapi.rest import add_rest  # noqa: PLC0415 - see test_layers
+                add_rest(loaded.server, guard=guard)
             endpoint = make_app(loaded.server, run.path, guard, run)
             self.app = endpoint
-            if run.rest:
-                from dovetail.compose.rest import RestApp  # noqa: PLC0415 - few servers use it
-
-                self.app = RestApp(loaded.server, endpoint, guard, _app_options(run))
             endpoints = [AppEndpoint(run.path, endpoint)]
             served = {"": (loaded.server, endpoint)}
             with_console = add_console(self.app, served, run, loaded.source)

@@ -1,13 +1,14 @@
 """HTTP routes beside the MCP endpoint, such as `/health`, registered with `server.custom_route`.
 
-Only paths without parameters. For more, mount `server.http_app()` in a web framework.
+The last segment of a path may be a parameter. For more, mount `server.http_app()` in a web
+framework.
 """
 
 from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 from weakref import WeakSet
@@ -22,8 +23,12 @@ from dovetail.wire import codec
 __all__ = ["CustomRoute", "CustomRoutes", "RouteRequest", "RouteResponse"]
 
 # Segments of unreserved characters (RFC 3986 section 2.3): others have several spellings.
-_PATH = re.compile(r"(/[A-Za-z0-9._~-]+)+")
+_PATH = re.compile(r"(/[A-Za-z0-9._~-]+)+(/\{(?P<parameter>[a-z_]+)\})?")
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS")
+
+
+async def _answer_nothing(message: bytes | str) -> bytes | None:
+    raise UsageError("this request did not come through an endpoint, so nothing handles messages")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +47,11 @@ class RouteRequest:
     principal: Principal | None = None
     # The value that the server's lifespan yielded.
     lifespan: Any = None
+    # The parameter of the path by its name.
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    # Returns the response to an MCP message of this caller, as `server.handle` does. The guard of
+    # the endpoint applies to it: scopes, rate limits, middleware and the audit log.
+    handle: Callable[[bytes | str], Awaitable[bytes | None]] = _answer_nothing
 
     def json(self) -> Any:
         """The body decoded from JSON; a body that is not JSON is answered with 400."""
@@ -72,6 +82,17 @@ class CustomRoute(NamedTuple):
     mounted_state: Callable[[], Any] | None = None
     # With `guarded`: the guard of a mounted server refuses anonymous callers.
     needs_caller: bool = False
+
+    @property
+    def parameter(self) -> str | None:
+        """The name of the parameter at the end of the path."""
+        found = _PATH.fullmatch(self.path)
+        return None if found is None else found["parameter"]
+
+    @property
+    def key(self) -> str:
+        """The path without the name of its parameter; routes with one key conflict."""
+        return self.path if self.parameter is None else _with_parameter(self.path)
 
     @property
     def where(self) -> str:
@@ -110,14 +131,14 @@ class CustomRoutes:
         if _PATH.fullmatch(path) is None:
             raise UsageError(
                 f"{route.where} needs a path such as '/health': segments of letters, digits, "
-                "'-', '.', '_' and '~', without parameters"
+                "'-', '.', '_' and '~', the last one perhaps a parameter such as '{name}'"
             )
         _check_signature(route)
         self._check(route)
         self._insert(route)
 
     def _check(self, route: CustomRoute) -> None:
-        for other in self._by_path.get(route.path, ()):
+        for other in self._by_path.get(route.key, ()):
             taken = sorted(other.methods & route.methods)
             if taken:
                 raise UsageError(f"{route.where} has {other.where} for {', '.join(taken)} already")
@@ -127,7 +148,7 @@ class CustomRoutes:
             outer._check(adapt(route))
 
     def _insert(self, route: CustomRoute) -> None:
-        self._by_path.setdefault(route.path, []).append(route)
+        self._by_path.setdefault(route.key, []).append(route)
         for outer, adapt in self._outer:
             outer._insert(adapt(route))
 
@@ -149,8 +170,8 @@ class CustomRoutes:
             self._remove(route)
 
     def _remove(self, route: CustomRoute) -> None:
-        kept = [each for each in self.find(route.path) if each[:3] != route[:3]]
-        self._by_path[route.path] = kept
+        kept = [each for each in self._by_path.get(route.key, ()) if each[:3] != route[:3]]
+        self._by_path[route.key] = kept
         for outer, _ in self._outer:
             outer._remove(route)
 
@@ -162,10 +183,15 @@ class CustomRoutes:
 
     def find(self, path: str) -> Sequence[CustomRoute]:
         """The routes at a path, each with other methods."""
-        return self._by_path.get(path, ())
+        found = self._by_path.get(path) or self._by_path.get(_with_parameter(path))
+        return found or ()
 
     def __iter__(self) -> Iterator[CustomRoute]:
         return (route for routes in self._by_path.values() for route in routes)
+
+
+def _with_parameter(path: str) -> str:
+    return f"{path.rpartition('/')[0]}/{{}}"
 
 
 def _read_methods(methods: Iterable[str]) -> frozenset[str]:

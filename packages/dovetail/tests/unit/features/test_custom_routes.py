@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -22,7 +23,8 @@ def health(request: RouteRequest) -> str:
         ("health", {}, "needs a path such as '/health'"),
         ("/", {}, "needs a path such as"),
         ("/health/", {}, "needs a path such as"),
-        ("/users/{id}", {}, "without parameters"),
+        ("/users/{id}/keys", {}, "the last one perhaps a parameter"),
+        ("/users/{id}{name}", {}, "the last one perhaps a parameter"),
         ("/a b", {}, "needs a path such as"),
         ("/health", {"methods": "GET"}, r"methods is a list with some of GET, .*, got 'GET'"),
         ("/health", {"methods": []}, r"methods is a list .* got \[\]"),
@@ -75,6 +77,22 @@ def test_paths_that_are_taken_are_refused_before_and_after(path: str, problem: s
         late.custom_route(path)(health)
     del app
     late.custom_route(path)(health)
+
+
+def test_routes_that_differ_in_the_name_of_a_parameter_conflict() -> None:
+    server = Server("shop")
+    server.custom_route("/items/{id}")(health)
+    server.custom_route("/items/new")(health)
+    with pytest.raises(UsageError, match="already"):
+        server.custom_route("/items/{name}")(health)
+
+
+def test_a_request_without_an_endpoint_handles_no_message() -> None:
+    async def ask() -> None:
+        await RouteRequest(method="GET", path="/x").handle(b"{}")
+
+    with pytest.raises(UsageError, match="did not come through an endpoint"):
+        asyncio.run(ask())
 
 
 def test_a_body_that_is_no_json_is_the_fault_of_the_client() -> None:

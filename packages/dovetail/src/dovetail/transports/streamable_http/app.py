@@ -467,7 +467,7 @@ class HttpApp:
         try:
             return await read_body(request, self._limit, self._options.body_timeout)
         except BodyTooLargeError:
-            body = _error(too_long(self._limit).message)
+            body = self._error(request, too_long(self._limit).message)
             await respond_and_drain(request, HttpResponse(413, body, [*JSON, _CLOSE]))
         except BodyTooSlowError:
             text = f"The body did not arrive within {self._options.body_timeout:g} seconds"
@@ -547,7 +547,7 @@ class HttpApp:
         return await identified
 
     async def _reject(self, request: HttpRequest, refusal: AuthRejection) -> None:
-        await respond(request.transmit, *_rejection(refusal))
+        await self._refuse(request, refusal.status, refusal.text, [*refusal.headers])
 
     async def _not_allowed(self, request: HttpRequest, methods: bytes) -> None:
         text = f"Method {request.scope['method']} is not allowed; allowed: {methods.decode()}"
@@ -557,7 +557,14 @@ class HttpApp:
     async def _refuse(
         self, request: HttpRequest, status: int, text: str, extra: Headers | None = None
     ) -> None:
-        await respond(request.transmit, status, _error(text), [*JSON, *(extra or [])])
+        body = self._error(request, text)
+        await respond(request.transmit, status, body, [*JSON, *(extra or [])])
+
+    def _error(self, request: HttpRequest, text: str) -> bytes:
+        """The body of a refusal; clients of custom routes do not know JSON-RPC."""
+        if self._is_mcp(relative_path(request.scope).rstrip("/")):
+            return _error(text)
+        return codec.encode({"error": text})
 
 
 def _legacy_endpoint(engine: Engine, options: HttpOptions) -> LegacyEndpoint:

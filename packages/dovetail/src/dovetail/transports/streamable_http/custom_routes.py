@@ -7,6 +7,7 @@ import inspect
 import logging
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 from urllib.parse import parse_qsl
@@ -16,8 +17,18 @@ from dovetail.errors import InvalidRequestError
 from dovetail.features.custom_routes import CustomRoute, RouteRequest, RouteResponse
 from dovetail.runtime.engine import Engine
 from dovetail.runtime.message_handler import start_lifespan
+from dovetail.runtime.stateless import StatelessEndpoint
 from dovetail.runtime.workers import WorkerPool
-from dovetail.transports.asgi.messages import JSON, Headers, HttpRequest, HttpResponse, respond
+from dovetail.spec.revisions import LATEST_LEGACY
+from dovetail.transports.asgi.messages import (
+    JSON,
+    Headers,
+    HttpRequest,
+    HttpResponse,
+    Scope,
+    respond,
+)
+from dovetail.transports.asgi.paths import relative_path
 from dovetail.transports.asgi.request_tasks import RequestTasks
 from dovetail.wire import codec
 
@@ -53,6 +64,7 @@ class RouteEndpoint:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
+        self._endpoint = StatelessEndpoint(engine, LATEST_LEGACY)
         self.requests = RequestTasks()
         self._workers = WorkerPool(engine.options.worker_threads)
 
@@ -79,7 +91,11 @@ class RouteEndpoint:
             state = self._engine.lifespan.state
             if route.mounted_state is not None:
                 state = route.mounted_state()
-            given = _read_request(request, body, principal, state)
+            given = replace(
+                _read_request(request, body, principal, state),
+                parameters=_read_parameter(route, request),
+                handle=partial(self._handle, request.scope, principal),
+            )
             try:
                 async with asyncio.timeout(self._engine.options.timeout):
                     value = await self._call(route, given)
@@ -95,6 +111,13 @@ class RouteEndpoint:
             await respond(request.transmit, response.status, b"", response.headers)
         else:
             await respond(request.transmit, *response)
+
+    async def _handle(
+        self, scope: Scope, principal: Principal | None, message: bytes | str
+    ) -> bytes | None:
+        data = message.encode() if isinstance(message, str) else message
+        answer = self._endpoint.handle(data, None, scope, principal)
+        return answer if answer is None or isinstance(answer, bytes) else await answer
 
     async def _call(self, route: CustomRoute, given: RouteRequest) -> Any:
         if not route.is_async:
@@ -123,6 +146,12 @@ def _read_request(
         principal=principal,
         lifespan=lifespan,
     )
+
+
+def _read_parameter(route: CustomRoute, request: HttpRequest) -> dict[str, str]:
+    if route.parameter is None:
+        return {}
+    return {route.parameter: relative_path(request.scope).rstrip("/").rpartition("/")[2]}
 
 
 def _is_asgi(response: Any) -> bool:

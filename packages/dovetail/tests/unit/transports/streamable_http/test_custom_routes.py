@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import sys
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -15,7 +16,7 @@ import httpx
 import pytest
 from starlette.responses import PlainTextResponse
 
-from dovetail import Options, RouteRequest, RouteResponse, Server
+from dovetail import Context, Options, RouteRequest, RouteResponse, Server
 from dovetail.auth import ApiKeys, Guard
 from dovetail.auth.key_file import KeyFile
 from dovetail.client import Client
@@ -133,6 +134,49 @@ def test_a_handler_gets_the_request_without_credentials(tmp_path: Path) -> None:
     assert not any("authorization" in request.headers for request in seen)
 
 
+def test_a_path_has_a_parameter_and_an_exact_path_wins() -> None:
+    server = Server("shop")
+    server.custom_route("/items/{name}")(lambda request: dict(request.parameters))
+    server.custom_route("/items/new")(lambda request: "new")
+
+    async def work(client: httpx.AsyncClient) -> None:
+        assert (await client.get("/items/t%C3%A9a/")).json() == {"name": "téa"}
+        assert (await client.get("/items/new")).text == "new"
+        for path in ("/items", "/items/a/b", "/items//a"):
+            assert (await client.get(path)).status_code == 404
+
+    use(server, work)
+
+
+def test_a_handler_passes_messages_on_as_its_caller(tmp_path: Path) -> None:
+    keys = KeyFile(tmp_path / "keys.json")
+    _, secret = keys.add("anna")
+    server = Server("shop")
+
+    @server.tool
+    async def who(ctx: Context) -> str:
+        assert ctx.principal is not None
+        return f"{ctx.principal.id[:4]} {b'authorization' in dict(ctx.scope['headers'])}"
+
+    @server.tool(scopes=["write"])
+    async def sell() -> str:
+        return "sold"
+
+    @server.custom_route("/calls/{name}", methods=["POST"], guarded=True)
+    async def call(request: RouteRequest) -> Any:
+        params = {**request.parameters, "arguments": {}}
+        message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+        return json.loads(await request.handle(json.dumps(message)) or b"")
+
+    async def work(client: httpx.AsyncClient) -> None:
+        headers = {"authorization": f"Bearer {secret}"}
+        answer = (await client.post("/calls/who", headers=headers)).json()
+        assert answer["result"]["content"][0]["text"] == "key: False"
+        assert "error" in (await client.post("/calls/sell", headers=headers)).json()
+
+    use(server, work, guard=Guard(ApiKeys(keys.path)))
+
+
 def test_other_methods_hosts_and_bodies_are_refused() -> None:
     server = Server("shop", options=Options(max_message_bytes=10))
 
@@ -147,7 +191,10 @@ def test_other_methods_hosts_and_bodies_are_refused() -> None:
         assert (answer.status_code, answer.headers["allow"]) == (204, "GET, HEAD, OPTIONS, POST")
         assert answer.headers["access-control-allow-methods"] == "GET, HEAD, OPTIONS, POST"
         for headers in ({"host": "evil.example"}, {"origin": "https://evil.example"}):
-            assert (await client.get("/it", headers=headers)).status_code == 403
+            answer = await client.get("/it", headers=headers)
+            assert answer.status_code == 403
+            # Not a JSON-RPC error, which clients of a route do not know.
+            assert "evil.example" in answer.json()["error"]
         assert (await client.post("/it", content=b"x" * 11)).status_code == 413
         assert (await client.post("/it", content=b"{")).status_code == 400
         assert (await client.post("/it", content=b"[1]")).json() == [1]

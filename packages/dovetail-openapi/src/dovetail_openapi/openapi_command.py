@@ -7,12 +7,16 @@ from typing import Any
 import click
 import msgspec
 
-from dovetail.cli.client_runs import run_with_client
-from dovetail.cli.options import REQUEST_OPTIONS, with_options
-from dovetail.cli.output import print_json
-from dovetail.cli.targets import TargetOptions, find_target
-from dovetail.client import Client
-from dovetail.compose.rest_document import describe_tools
+from dovetail import Client
+from dovetail.commands import (
+    REQUEST_OPTIONS,
+    TargetOptions,
+    find_target,
+    print_json,
+    run_with_client,
+    with_options,
+)
+from dovetail_openapi.rest_document import describe_tools
 
 __all__ = ["openapi"]
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from dovetail.core.schema.references import Schema, map_schemas
-from dovetail.features.tools import wrap_schema
+from dovetail_openapi.schemas import Schema, map_schemas
 
 __all__ = ["describe_tools"]
 
-TOOLS = "/tools/"
+_TOOLS = "/tools/"
 _SCHEMAS = "#/components/schemas/"
 _ERROR, _CONTENT = "Error", "Content"
 # Next to the schemas of tools, whose names have a dot and an ending.
@@ -55,7 +54,7 @@ def describe_tools(
 ) -> dict[str, Any]:
     """Return the document; `tools` and `info` are as the protocol has them."""
     schemas: dict[str, Schema] = dict(_OWN_SCHEMAS)
-    paths = {f"{TOOLS}{tool['name']}": {"post": _operation(tool, schemas)} for tool in tools}
+    paths = {f"{_TOOLS}{tool['name']}": {"post": _operation(tool, schemas)} for tool in tools}
     about = {"title": info.get("title") or info["name"], "version": info["version"]}
     if info.get("description"):
         about["description"] = info["description"]
@@ -78,7 +77,7 @@ def _operation(tool: Mapping[str, Any], schemas: dict[str, Schema]) -> dict[str,
     output = tool.get("outputSchema")
     if output is not None:
         # The REST interface has the form of results that all revisions have.
-        output = output if output.get("type") == "object" else wrap_schema(output)
+        output = output if output.get("type") == "object" else _wrap(output)
         schemas[f"{name}.output"] = _embed(output, f"{name}.output")
         result = f"{_SCHEMAS}{name}.output"
     operation: dict[str, Any] = {"operationId": name, "tags": ["tools"]}
@@ -99,6 +98,13 @@ def _operation(tool: Mapping[str, Any], schemas: dict[str, Schema]) -> dict[str,
         },
     }
     return operation
+
+
+def _wrap(schema: Schema) -> Schema:
+    """Return the schema of `{"result": ...}`; definitions stay at the root, where refs point."""
+    outer: Schema = {key: schema[key] for key in ("$schema", "$defs") if key in schema}
+    inner = {key: value for key, value in schema.items() if key not in outer}
+    return {**outer, "type": "object", "properties": {"result": inner}, "required": ["result"]}
 
 
 def _json(reference: str) -> dict[str, Any]:
