@@ -25,7 +25,7 @@ from tools.public_api import PUBLIC_MODULES
 
 _PROTOCOL = ("errors", "wire", "spec")
 _RUNTIME = (*_PROTOCOL, "state", "core", "features", "eras", "stores", "runtime")
-_SERVER = (*_RUNTIME, "extensions", "tasks", "server")
+_SERVER = (*_RUNTIME, "extensions", "server")
 _OUTER = ("transports", "client", "auth", "observability", "net", "oauth")
 
 # Layer of `dovetail` -> the layers it may import from.
@@ -49,11 +49,11 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "stores": ("errors", "state"),
     # The asyncio part: worker threads, deadlines, tasks, the calls in flight of one client.
     "runtime": (*_PROTOCOL, "state", "core", "features", "eras", "stores"),
-    # Calls whose result the client fetches later.
-    "tasks": _RUNTIME,
-    "server": (*_RUNTIME, "extensions", "tasks"),
+    "server": (*_RUNTIME, "extensions"),
     "transports": (*_SERVER, "net"),
     "client": (*_SERVER, "net", "oauth"),
+    # Calls whose result the client fetches later: the server's half and the client's.
+    "tasks": (*_RUNTIME, "extensions", "client"),
     # The audit log, metrics and traces; a guard puts them into its chain.
     "observability": _SERVER,
     "auth": (*_SERVER, "net", "oauth", "observability"),
@@ -66,7 +66,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     # The page for browsers, and its HTTP API.
     "console": (*_SERVER, *_OUTER, "compose"),
     "testing": (*_SERVER, *_OUTER, "compose"),
-    "cli": (*_SERVER, *_OUTER, "compose", "console"),
+    "cli": (*_SERVER, *_OUTER, "compose", "console", "tasks"),
     # The public facade over cli, for packages that add commands.
     "commands": ("cli",),
     "__main__": ("cli",),
@@ -105,6 +105,10 @@ DELEGATES: dict[tuple[str, str], str] = {
         "`server.http_app(console=True)`; the console gets the HTTP app and does not know the class"
     ),
     ("dovetail.server", "dovetail.console.app"): "the same, for type checkers",
+    ("dovetail.server", "dovetail.tasks.keeper"): "tools with `task=`",
+    ("dovetail.server", "dovetail.tasks.files"): "the same",
+    ("dovetail.client.client", "dovetail.tasks.client"): "`client.start()` and `client.task()`",
+    ("dovetail.client", "dovetail.tasks.client"): "the types that they return",
     ("dovetail.server", "dovetail.compose.mount.mounts"): (
         "`server.mount()`; mounts know a protocol for servers, not the class"
     ),

@@ -65,13 +65,12 @@ from dovetail.spec.models import Icon, Implementation
 from dovetail.spec.revisions import LATEST_LEGACY, LEGACY, find_revision
 from dovetail.stores.bus import Bus, MemoryBus
 from dovetail.stores.session_states import MemorySessionStates
-from dovetail.tasks.files import make_task_rows
-from dovetail.tasks.keeper import TaskKeeper
 
 if TYPE_CHECKING:
     from dovetail.compose.mount.mounts import Mounts
     from dovetail.compose.mount.transform import ToolTransform
     from dovetail.console.app import ConsoleApp
+    from dovetail.tasks.keeper import TaskKeeper
     from dovetail.transports.streamable_http.app import HttpApp
     from dovetail_openapi.building import OpenApiOptions, Spec
 
@@ -226,9 +225,7 @@ class Server:
         if self._shared is not None:
             self._lifespan.add(self._shared.opened)
             eras.rounds.set_default_store(self._shared.rounds)
-        self._tasks = TaskKeeper(
-            make_task_rows(self.options.task_store, name, self._shared), self.provider.is_resumable
-        )
+        self._tasks = self._make_tasks()
         self._offers_tasks = False
         self._methods_without_mounts = self._methods(eras)
         self._plain_handlers = dict(self._methods_without_mounts)
@@ -261,6 +258,13 @@ class Server:
             self.provider.search_tools = tool_search.tools
         for extension in extensions or ():
             self.add_extension(extension)
+
+    def _make_tasks(self) -> TaskKeeper:
+        from dovetail.tasks.files import make_task_rows  # noqa: PLC0415 - see test_layers
+        from dovetail.tasks.keeper import TaskKeeper  # noqa: PLC0415 - see test_layers
+
+        rows = make_task_rows(self.options.task_store, self.name, self._shared)
+        return TaskKeeper(rows, self.provider.is_resumable)
 
     def _make_provider(self) -> Provider:
         return Provider(self)

@@ -5,6 +5,8 @@ The other names are the types that its callbacks receive and its methods return.
 
 from __future__ import annotations
 
+import typing as _typing
+
 from dovetail.client.callbacks import (
     ElicitRequest,
     ElicitResponse,
@@ -17,8 +19,10 @@ from dovetail.client.client import Client
 from dovetail.client.results import CallResult, Page, ReadResult
 from dovetail.client.skills import Skill, SkillEntry, SkillFile
 from dovetail.client.subscriptions import Change, Interest, Subscription
-from dovetail.client.tasks import ClientTask, TaskState
 from dovetail.client.telemetry import Telemetry
+
+if _typing.TYPE_CHECKING:
+    from dovetail.tasks.client import ClientTask, TaskState
 
 __all__ = [
     "CallResult",
@@ -42,3 +46,12 @@ __all__ = [
     "TaskState",
     "Telemetry",
 ]
+
+
+def __getattr__(name: str) -> _typing.Any:
+    # Most clients start no tasks.
+    if name in ("ClientTask", "TaskState"):
+        from dovetail.tasks import client  # noqa: PLC0415 - see above
+
+        return getattr(client, name)
+    raise AttributeError(f"module 'dovetail.client' has no attribute {name!r}")

@@ -31,6 +31,7 @@ __all__ = [
     "ElicitCallback",
     "ElicitRequest",
     "ElicitResponse",
+    "InputRequest",
     "RootsSource",
     "SampleCallback",
     "SamplingMessage",
@@ -87,6 +88,13 @@ class SamplingMessage:
     def text(self) -> str:
         """Every text block, joined by newlines."""
         return "\n".join(block.text for block in self.content if isinstance(block, TextContent))
+
+
+class InputRequest(Struct):
+    """A request for input in a result of the server."""
+
+    method: str
+    params: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -32,7 +32,6 @@ from dovetail.client.skills import (
 )
 from dovetail.client.subscriptions import Interest, Subscription
 from dovetail.client.targets import Target, open_target
-from dovetail.client.tasks import ClientTask, TaskState
 from dovetail.client.telemetry import Telemetry
 from dovetail.errors import (
     DovetailError,
@@ -66,6 +65,7 @@ from dovetail.spec.results import (
 
 if TYPE_CHECKING:
     from dovetail.client.http_auth import Auth
+    from dovetail.tasks.client import ClientTask, TaskCalls
 
 __all__ = ["Client"]
 
@@ -133,6 +133,8 @@ class Client:
         # A bad target fails here, where the caller wrote it, and not when it is opened.
         self._make_channel()
         self._open_era: ClientEra | None = None
+        # The requests about tasks of the open connection, once there are some.
+        self._task_calls: tuple[ClientEra, TaskCalls] | None = None
 
     async def __aenter__(self) -> Client:
         if self._open_era is not None:
@@ -333,14 +335,22 @@ class Client:
         `ttl` asks the server to keep the task for that many seconds; the server decides.
         """
         own_meta = None if meta is None else dict(meta)
-        calls = self._era.tasks
+        calls = self._find_task_calls()
         state = await calls.create(name, dict(arguments or {}), ttl, own_meta)
-        return ClientTask(calls, state, name)
+        return calls.follow(state, name)
 
     async def task(self, id: str, tool: str = "") -> ClientTask:
         """A task that was started earlier, by this client or another client of the same user."""
-        state: TaskState = await self._era.tasks.get(id)
-        return ClientTask(self._era.tasks, state, tool)
+        calls = self._find_task_calls()
+        return calls.follow(await calls.get(id), tool)
+
+    def _find_task_calls(self) -> TaskCalls:
+        from dovetail.tasks.client import task_calls_of  # noqa: PLC0415 - see test_layers
+
+        era = self._era
+        if self._task_calls is None or self._task_calls[0] is not era:
+            self._task_calls = era, task_calls_of(era)
+        return self._task_calls[1]
 
     async def read(self, uri: str, *, timeout: float | None = None) -> ReadResult:
         """Read a resource; raises ResourceNotFoundError."""

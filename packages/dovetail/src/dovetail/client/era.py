@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
 
@@ -17,7 +17,6 @@ from dovetail.client.callbacks import ClientCallbacks
 from dovetail.client.results import ServerFacts
 from dovetail.client.rpc import ProgressCallback, RpcConnection
 from dovetail.client.subscriptions import Change, Interest, Subscription
-from dovetail.client.tasks import TaskCalls
 from dovetail.client.telemetry import Telemetry
 from dovetail.errors import TransportError, UsageError
 from dovetail.net.background import resolve
@@ -65,9 +64,6 @@ class Settings:
 class ClientEra(ABC):
     """An open connection that speaks one era of the protocol."""
 
-    # The task requests of this era.
-    tasks: TaskCalls
-
     def __init__(self, rpc: RpcConnection, settings: Settings, revision: Revision) -> None:
         self.revision = revision
         self.facts = ServerFacts()
@@ -84,8 +80,14 @@ class ClientEra(ABC):
         timeout: float | None = None,
         progress: ProgressCallback | None = None,
         meta: dict[str, Any] | None = None,
+        extensions: Mapping[str, Any] | None = None,
+        result_types: Collection[str] = (),
     ) -> Raw:
-        """Send a request, provide the inputs the server asks for, and return the final result."""
+        """Send a request, provide the inputs the server asks for, and return the final result.
+
+        `extensions` are declared with this request, and its result may be of their
+        `result_types`, in eras that have them.
+        """
 
     @abstractmethod
     async def exchange(

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Collection, Mapping
 from typing import Any
 
 from msgspec import Raw, Struct
 
 from dovetail.client.channel import SessionEndedError, StreamLostError
 from dovetail.client.era import ClientEra, Settings, check_log_level
-from dovetail.client.legacy_tasks import LegacyTaskCalls
 from dovetail.client.results import ServerFacts, decode_result
 from dovetail.client.rpc import ProgressCallback, RpcConnection
 from dovetail.client.subscriptions import Interest, Subscription, change_from
@@ -49,7 +48,6 @@ class LegacyClientEra(ClientEra):
         self._offer = revision
         self._exact = False
         self._log_level: str | None = None
-        self.tasks = LegacyTaskCalls(self)
         self._handshakes = 0
         self._restart_lock = asyncio.Lock()
         self._running_callbacks: dict[bytes, asyncio.Task[dict[str, Any]]] = {}
@@ -114,8 +112,10 @@ class LegacyClientEra(ClientEra):
         timeout: float | None = None,
         progress: ProgressCallback | None = None,
         meta: dict[str, Any] | None = None,
+        extensions: Mapping[str, Any] | None = None,
+        result_types: Collection[str] = (),
     ) -> Raw:
-        """Send a request and return its result."""
+        """Send a request and return its result; the session has declared the extensions."""
         self.check_exists(method)
         if meta:
             params = {**(params or {}), "_meta": dict(meta)}

@@ -10,18 +10,18 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 from msgspec import Raw, Struct
 
+from dovetail.client.callbacks import InputRequest
 from dovetail.client.era import ClientEra, Settings, check_log_level
-from dovetail.client.modern_tasks import ModernTaskCalls
 from dovetail.client.results import ServerFacts, decode_result
 from dovetail.client.rpc import PendingRequest, ProgressCallback, RpcConnection
 from dovetail.client.subscriptions import Change, Interest, Subscription, change_from
-from dovetail.client.tasks import InputRequest
 from dovetail.client.time_limits import time_limit
 from dovetail.errors import HeaderMismatchError, PeerError, RpcError, TransportError
 from dovetail.net.backoff import backoff
@@ -94,7 +94,6 @@ class ModernClientEra(ClientEra):
         super().__init__(rpc, settings, revision)
         self._streams: dict[bytes, _Stream] = {}
         self._log_level = settings.log_level
-        self.tasks = ModernTaskCalls(self)
 
     async def discover(self, timeout: float) -> Discovered:
         """Send server/discover, also as a probe to servers that may not know the method."""
@@ -113,12 +112,12 @@ class ModernClientEra(ClientEra):
             tuple(found.supported_versions),
         )
 
-    def _envelope(self, meta: dict[str, Any] | None, *, tasks: bool = False) -> dict[str, Any]:
+    def _envelope(
+        self, meta: dict[str, Any] | None, own: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
         settings = self.settings
         capabilities = settings.callbacks.capabilities(self.revision)
-        extensions = dict(settings.extensions(self.revision))
-        if tasks:
-            extensions[keys.TASKS] = {}
+        extensions = {**settings.extensions(self.revision), **(own or {})}
         if extensions:
             capabilities["extensions"] = extensions
         envelope = {
@@ -141,22 +140,20 @@ class ModernClientEra(ClientEra):
         timeout: float | None = None,
         progress: ProgressCallback | None = None,
         meta: dict[str, Any] | None = None,
-        tasks: bool = False,
+        extensions: Mapping[str, Any] | None = None,
+        result_types: Collection[str] = (),
     ) -> Raw:
-        """Send a request, provide the inputs the server asks for, and return the final result.
-
-        With `tasks` the client declares support for tasks, and the result may be a task.
-        """
+        """Send a request, provide the inputs the server asks for, and return the final result."""
         self.check_exists(method)
         known = methods_at(self.revision).get(method)
         extra: dict[str, Any] = {}
         pauses = backoff(_FIRST_PAUSE, _LONGEST_PAUSE)
         for attempt in range(self.settings.max_rounds + 1):
-            asked = {**(params or {}), **extra, "_meta": self._envelope(meta, tasks=tasks)}
+            asked = {**(params or {}), **extra, "_meta": self._envelope(meta, extensions)}
             seconds = self.settings.timeout if timeout is None else timeout
             raw = await self.exchange(method, asked, timeout=seconds, progress=progress)
             head = decode_result(_ResultHead, raw, method)
-            if head.result_type == "complete" or (tasks and head.result_type == "task"):
+            if head.result_type == "complete" or head.result_type in result_types:
                 return raw
             # base.result.resulttype-known (2026-07-28 basic/index): any other type is invalid.
             if head.result_type != "input_required":
@@ -217,7 +214,7 @@ class ModernClientEra(ClientEra):
             )
         return extra
 
-    async def answer_all(self, requests: dict[str, InputRequest]) -> dict[str, Any]:
+    async def answer_all(self, requests: Mapping[str, InputRequest]) -> dict[str, Any]:
         """The results of the callbacks for each request; raises PeerError for an undeclared one."""
         callbacks = self.settings.callbacks
         for key, request in requests.items():

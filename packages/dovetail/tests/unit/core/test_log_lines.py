@@ -8,7 +8,6 @@ import logging
 import pytest
 
 from dovetail import Server
-from dovetail.cli.log_format import write_line
 from dovetail.core.log_lines import escape_line
 from tests.unit.talk import call
 
@@ -38,11 +37,6 @@ def test_a_traceback_keeps_its_lines(caplog: pytest.LogCaptureFixture) -> None:
 
     call(server, "fail", {})
     assert "Traceback" in caplog.text and 'raise ValueError("words")\n' in caplog.text
-
-
-def test_lines_about_the_process_are_lines(capsys: pytest.CaptureFixture[str]) -> None:
-    write_line(FORGED)
-    assert capsys.readouterr().err == f"{ESCAPED}\n"
 
 
 def test_plain_text_stays() -> None:

@@ -10,8 +10,8 @@ import pytest
 
 from dovetail import Client, Context, Options, Server, ToolError
 from dovetail.client import ElicitRequest, TaskState
-from dovetail.client.tasks import ClientTask
 from dovetail.errors import InvalidParamsError, PeerError, RpcError
+from dovetail.tasks.client import ClientTask
 from tests.patience import CAP
 from tests.unit.client.real_http import serving
 from tests.unit.talk import ERAS, LEGACY, MODERN, run
