@@ -107,6 +107,7 @@ DELEGATES: dict[tuple[str, str], str] = {
     ("dovetail.server", "dovetail.console.app"): "the same, for type checkers",
     ("dovetail.server", "dovetail.tasks.keeper"): "tools with `task=`",
     ("dovetail.server", "dovetail.tasks.files"): "the same",
+    ("dovetail.server", "dovetail.tasks.tools"): "the same",
     ("dovetail.client.client", "dovetail.tasks.client"): "`client.start()` and `client.task()`",
     ("dovetail.client", "dovetail.tasks.client"): "the types that they return",
     ("dovetail.server", "dovetail.compose.mount.mounts"): (

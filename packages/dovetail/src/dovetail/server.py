@@ -43,12 +43,11 @@ from dovetail.extensions.binding import Extensions, read_params
 from dovetail.extensions.extension import Extension
 from dovetail.features.completion import Completions
 from dovetail.features.custom_routes import CustomRoute, CustomRoutes
-from dovetail.features.handlers import author_error, locate
+from dovetail.features.handlers import HandlerSpec, author_error, locate
 from dovetail.features.middleware import REQUESTS
 from dovetail.features.prompts import PromptOptions, Prompts
 from dovetail.features.resource_lists import ResourceListOptions
 from dovetail.features.resources import ResourceOptions, Resources
-from dovetail.features.tasks import task_methods
 from dovetail.features.tools import ToolOptions, Tools
 from dovetail.runtime.auth_backend import AuthBackend
 from dovetail.runtime.cluster_url import find_cluster
@@ -178,7 +177,7 @@ class Server:
         self.tools = Tools(
             self.options,
             self._changed(ChangeKind.TOOLS),
-            self._offer_tasks,
+            _TaskTools(self._offer_tasks),
             self._extensions.bind_tool,
         )
         self.prompts = Prompts(self.options, self._changed(ChangeKind.PROMPTS))
@@ -271,6 +270,8 @@ class Server:
 
     def _methods(self, eras: Eras) -> dict[str, MethodHandler]:
         """Return the handlers of all methods; a subclass may serve them in another way."""
+        from dovetail.tasks.tools import task_methods  # noqa: PLC0415 - see test_layers
+
         return {
             **self.tools.methods(),
             **self.prompts.methods(),
@@ -731,6 +732,26 @@ class Server:
             *self.completions,
         )
         return any(entry.spec.uses_context for entry in registered)
+
+
+class _TaskTools:
+    """Imports what makes tools run as tasks when the first one does."""
+
+    def __init__(self, offer: Callable[[], None]) -> None:
+        self._offer = offer
+
+    def bind(self, spec: HandlerSpec, support: str, **options: Any) -> Any:
+        """Return how a tool runs as a task, None for never; raises UsageError."""
+        from dovetail.tasks.tools import bind_task  # noqa: PLC0415 - see test_layers
+
+        return bind_task(spec, support, **options)
+
+    def start(self) -> Callable[..., Coroutine[Any, Any, Any] | None]:
+        """Offer tasks to clients, and return what calls of tools are passed to."""
+        from dovetail.tasks.tools import divert  # noqa: PLC0415 - see test_layers
+
+        self._offer()
+        return divert
 
 
 def _register(add: Callable[[F], object], function: F | None) -> F | Callable[[F], F]:

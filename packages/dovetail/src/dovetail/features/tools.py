@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from functools import partial
-from typing import Any, TypedDict
+from typing import Any, Protocol, TypedDict
 
 from msgspec import UNSET, Raw, UnsetType
 
@@ -35,8 +35,6 @@ from dovetail.features.content import BLOCK_TYPES, fit_blocks, to_blocks
 from dovetail.features.handlers import HandlerSpec, author_error, inspect_handler
 from dovetail.features.header_params import HeaderParams, annotate, find_headers
 from dovetail.features.pagination import answer_page
-from dovetail.features.pre_tasks import PreTask, inspect_pre_task
-from dovetail.features.tasks import becomes_task, check_support, execution_of
 from dovetail.features.tool_listing import listed_schema
 from dovetail.spec.fields import project
 from dovetail.spec.models import (
@@ -51,7 +49,7 @@ from dovetail.spec.models import (
 from dovetail.spec.revisions import Revision, StructuredOutput
 from dovetail.wire import codec
 
-__all__ = ["ToolOptions", "ToolResult", "Tools"]
+__all__ = ["RegisteredTool", "ToolOptions", "ToolResult", "Tools", "misfit", "run_tool"]
 
 # In the error for one call; a client that sends a thousand invalid items corrects a few first.
 _MOST_PROBLEMS = 20
@@ -100,6 +98,23 @@ class ToolOptions(TypedDict, total=False):
     """Options of the server's extensions."""
 
 
+class TaskTools(Protocol):
+    """What makes tools run as tasks."""
+
+    def bind(
+        self,
+        spec: HandlerSpec,
+        support: str,
+        *,
+        resumable: bool,
+        before_task: Callable[..., Any] | None,
+    ) -> Any:
+        """Return how a tool runs as a task, None for never; raises UsageError."""
+
+    def start(self) -> Callable[..., Coroutine[Any, Any, Outcome] | None]:
+        """Offer tasks to clients, and return what calls of tools are passed to."""
+
+
 class ToolResult:
     """A complete tool result: content, structured data, metadata, error flag."""
 
@@ -137,11 +152,8 @@ class RegisteredTool:
         "change_entry",
         "headers",
         "listing",
-        "may_be_task",
-        "pre_task",
         "requirements",
         "result",
-        "resumable",
         "spec",
         "task",
     )  # fmt: skip
@@ -163,17 +175,8 @@ class RegisteredTool:
         # What extensions add to its entry in lists, and what they run around its calls.
         self.change_entry: Callable[[dict[str, Any], Revision], None] | None = None
         self.around: Callable[[Call], Outcome | Coroutine[Any, Any, Outcome]] | None = None
-        self.task: TaskSupport = "never"
-        self.may_be_task = False
-        # Whether a task that was interrupted by the end of its process runs again from the start.
-        self.resumable = False
-        # Asks the client what the task needs to know before it is created.
-        self.pre_task: PreTask | None = None
-
-    def run_as_task(self, support: TaskSupport, resumable: bool, pre_task: PreTask | None) -> None:
-        """Set how the tool runs as a task."""
-        self.task, self.resumable, self.pre_task = support, resumable, pre_task
-        self.may_be_task = support != "never"
+        # How it runs as a task; None: never.
+        self.task: Any = None
 
     def decode(self, params: Any) -> dict[str, Any]:
         """Return the arguments of a call; raises InvalidValueError."""
@@ -198,12 +201,14 @@ class Tools:
         self,
         options: Options,
         on_change: Callable[[], None],
-        on_task_tool: Callable[[], None] = lambda: None,
+        tasks: TaskTools,
         bind_extras: BindExtras = no_extensions,
     ) -> None:
         self._options = options
         self._bind_extras = bind_extras
-        self._on_task_tool = on_task_tool
+        self._tasks = tasks
+        # Set with the first tool that runs as a task.
+        self._divert: Callable[..., Coroutine[Any, Any, Outcome] | None] | None = None
         self.registry: Registry[RegisteredTool] = Registry(
             "tool", page_size=options.page_size, on_change=on_change
         )
@@ -257,10 +262,9 @@ class Tools:
                 f"{spec.where}: a tool name has 1 to 128 characters of A-Z a-z 0-9 _ - . and no "
                 "others; give another one with name="
             )
-        check_support(spec.where, task, resumable=resumable, asks_first=before_task is not None)
-        pre_task = None
-        if before_task is not None:
-            pre_task = inspect_pre_task(before_task, spec)
+        as_task = None
+        if task != "never" or resumable or before_task is not None:
+            as_task = self._tasks.bind(spec, task, resumable=resumable, before_task=before_task)
         options = self._options
         # tools.inputschema.root-object: raises for a hand-written schema with another root
         arguments = arguments_schema(
@@ -292,12 +296,12 @@ class Tools:
             input_schema=input_schema,
             output_schema=result.json_schema if options.list_output_schemas else None,
             annotations=hints,
-            execution=execution_of(task),
+            execution=None if as_task is None else as_task.execution,
             meta=meta,
         )
         headers = find_headers(input_schema, spec.where)
         tool = RegisteredTool(spec, listing, arguments, result, headers)
-        tool.run_as_task(task, resumable, pre_task)
+        tool.task = as_task
         self._extend(tool, self._bind_extras(extensions, spec.where))
         reads = hints is not None and hints.read_only_hint is True
         own_tags = read_tags(tags, spec.where)
@@ -314,18 +318,18 @@ class Tools:
     def add_registered(self, name: str, tool: RegisteredTool, *, hidden: bool = False) -> None:
         """Add a tool that was registered before, in another server or under another name."""
         self.registry.add(name, tool, tool.requirements, hidden=hidden)
-        if tool.may_be_task:
-            self._on_task_tool()
+        if tool.task is not None:
+            self._divert = self._tasks.start()
 
     @property
     def offers_tasks(self) -> bool:
         """Whether any tool may run as a task."""
-        return any(tool.may_be_task for tool in self.registry)
+        return any(tool.task is not None for tool in self.registry)
 
     def is_resumable(self, name: str) -> bool:
         """Whether an interrupted task of this tool may run again."""
         tool = self.registry.get(name)
-        return tool is not None and tool.resumable
+        return tool is not None and tool.task is not None and bool(tool.task.resumable)
 
     def header_params(self, name: str, call: Call) -> HeaderParams:
         """Return the parameters that HTTP repeats in headers; none if the caller sees no tool."""
@@ -366,39 +370,11 @@ class Tools:
             # tools.call.unknown (2025-11-25 server/tools): a protocol error, not a result
             hint = self.registry.suggestion(params.name, visibility_of(call, self.registry))
             raise InvalidParamsError(f"Unknown tool: {params.name[:100]!r}{hint}")
-        if tool.may_be_task or params.task is not UNSET:
-            diverted = self._divert(call, tool)
+        if self._divert is not None and (tool.task is not None or params.task is not UNSET):
+            diverted = self._divert(call, tool, offered=tool.task is not None or self.offers_tasks)
             if diverted is not None:
                 return diverted
         return _run(tool, call) if tool.around is None else tool.around(call)
-
-    def _divert(self, call: Call, tool: RegisteredTool) -> Coroutine[Any, Any, Outcome] | None:
-        """Return a coroutine if the call becomes a task or has questions to ask first."""
-        if call.task is None:
-            offered = tool.may_be_task or self.offers_tasks
-            if becomes_task(call, tool.listing.name, tool.task, offered=offered):
-                return self._start_task(call, tool)
-        return None if tool.pre_task is None else self._run_both(call, tool, tool.pre_task)
-
-    async def _start_task(self, call: Call, tool: RegisteredTool) -> Outcome:
-        # In this era questions travel in the response, which is possible only before the task.
-        if tool.pre_task is not None and call.era.tasks.asks_first:
-            try:
-                values = tool.decode(call.params)
-            except InvalidValueError as error:
-                return _misfit(tool, error)
-            await _run_pre_task(call, tool.pre_task, values)
-        # xtasks.durable: respond only when tasks/get can find the task
-        return call.era.tasks.created(call, await call.services.tasks.create(call))
-
-    async def _run_both(self, call: Call, tool: RegisteredTool, pre_task: PreTask) -> Outcome:
-        try:
-            values = tool.decode(call.params)
-        except InvalidValueError as error:
-            return _misfit(tool, error)
-        await _run_pre_task(call, pre_task, values)
-        run = _run(tool, call) if tool.around is None else tool.around(call)
-        return await run if isinstance(run, Coroutine) else run
 
 
 def _run(tool: RegisteredTool, call: Call) -> Outcome | Coroutine[Any, Any, Outcome]:
@@ -406,21 +382,19 @@ def _run(tool: RegisteredTool, call: Call) -> Outcome | Coroutine[Any, Any, Outc
     try:
         values = tool.arguments.decode(None if raw is UNSET else raw)
     except InvalidValueError as error:
-        return _misfit(tool, error)
+        return misfit(tool, error)
     spec = tool.spec
     runner = call.services.runner
     return runner.start(call, spec.handler, spec.arguments(call, values), tool.shape)
 
 
-async def _run_pre_task(call: Call, pre_task: PreTask, values: dict[str, Any]) -> None:
-    arguments = pre_task.arguments(call, values)
-    run = call.services.runner.start(call, pre_task.handler, arguments, lambda call, value: None)
-    if isinstance(run, Coroutine):
-        await run
-    call.record.begin_again()
+def run_tool(tool: RegisteredTool, call: Call) -> Outcome | Coroutine[Any, Any, Outcome]:
+    """Run the function of a tool, with what extensions run around it."""
+    return _run(tool, call) if tool.around is None else tool.around(call)
 
 
-def _misfit(tool: RegisteredTool, error: InvalidValueError) -> CallToolResult:
+def misfit(tool: RegisteredTool, error: InvalidValueError) -> CallToolResult:
+    """Return the result for arguments that do not match the schema."""
     # tools.call.input-error-is-result (2025-11-25 server/tools): the model can correct the call
     return failed(f"Invalid arguments for {tool.listing.name}:{_lines(error)}")
 

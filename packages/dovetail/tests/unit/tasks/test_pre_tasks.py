@@ -9,7 +9,7 @@ import pytest
 from dovetail import Context, Options, Server
 from dovetail.errors import UsageError
 from dovetail.features.handlers import inspect_handler
-from dovetail.features.pre_tasks import inspect_pre_task
+from dovetail.tasks.tools import inspect_pre_task
 from tests.unit.fakes import make_call
 from tests.unit.talk import LEGACY, MODERN, answer, run
 

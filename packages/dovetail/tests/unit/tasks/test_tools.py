@@ -10,7 +10,6 @@ import pytest
 from dovetail import Context, Options, Server
 from dovetail.core.principal import Principal
 from dovetail.errors import UsageError
-from dovetail.features.tasks import check_support, execution_of
 from dovetail.spec.keys import TASKS
 from tests.unit.talk import LEGACY, MODERN, answer, refusal, run
 
@@ -22,20 +21,21 @@ KNOWS: dict[str, Any] = {"extensions": {TASKS: {}}}
     [
         ("always", {}, "task is one of optional, required, never, got 'always'"),
         ("never", {"resumable": True}, "resumable is for tools that run as tasks"),
-        ("never", {"asks_first": True}, "before_task is for tools that run as tasks"),
+        ("never", {"before_task": print}, "before_task is for tools that run as tasks"),
     ],
 )
 def test_a_declaration_that_cannot_be_is_refused(
-    support: str, how: dict[str, bool], text: str
+    support: str, how: dict[str, Any], text: str
 ) -> None:
     with pytest.raises(UsageError, match=text):
-        check_support("dig", support, **{"resumable": False, "asks_first": False, **how})
+        Server("s").tools.add(lambda: "x", name="dig", task=support, **how)  # type: ignore[arg-type]  # one is none
 
 
 def test_a_tool_that_makes_none_says_nothing_of_tasks() -> None:
-    assert execution_of("never") is None
-    execution = execution_of("required")
-    assert execution is not None and execution.task_support == "required"
+    server = make_server(a="never", b="required")
+    plain, task = server.tools.list()
+    assert plain.execution is None
+    assert task.execution is not None and task.execution.task_support == "required"
 
 
 def make_server(**support: Any) -> Server:
