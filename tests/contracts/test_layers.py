@@ -23,7 +23,7 @@ from tests.contracts.source_tree import (
 )
 from tools.public_api import PUBLIC_MODULES
 
-_PROTOCOL = ("errors", "wire", "spec")
+_PROTOCOL = ("errors", "wire", "spec", "schema")
 _RUNTIME = (*_PROTOCOL, "state", "core", "features", "eras", "stores", "runtime")
 _SERVER = (*_RUNTIME, "extensions", "server")
 _OUTER = ("transports", "client", "auth", "observability", "net", "oauth")
@@ -34,6 +34,8 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "errors": (),
     "wire": ("errors",),
     "spec": ("errors",),
+    # Reads JSON Schemas of others. It imports nothing, because the checker uses it as well.
+    "schema": (),
     "core": _PROTOCOL,
     # HTTP requests of clients, and what they may connect to.
     "net": ("errors",),

@@ -13,6 +13,7 @@ from collections.abc import (
     Awaitable,
     Callable,
     Collection,
+    Coroutine,
     Iterable,
     Mapping,
     MutableMapping,

@@ -28,7 +28,6 @@ from dovetail.transports.asgi.messages import (
 from dovetail.wire import codec
 
 if TYPE_CHECKING:
-    from dovetail.console.form_service import FormService
     from dovetail.console.sign_in import SignIn
 
 __all__ = ["ConsoleApi"]
@@ -53,15 +52,14 @@ class ConsoleApi:
             "check": ("POST", CheckRunner(self.streams).serve),
             "copy": ("POST", serve_copy),
             "evidence": ("POST", serve_evidence),
-            "form": ("POST", self._form),
+            "form": ("POST", _serve_form),
             "headers": ("POST", serve_headers),
-            "outline": ("POST", self._outline),
+            "outline": ("POST", _serve_outline),
             "sign-in": ("POST", self._start_sign_in),
             "test": ("POST", serve_test),
             "uri": ("POST", serve_uri),
         }
         self._sign_in: SignIn | None = None
-        self._loaded_forms: FormService | None = None
 
     async def serve(self, request: HttpRequest, name: str) -> HttpResponse | None:
         """The response; None if it has been sent. Raises RefusedError."""
@@ -93,21 +91,6 @@ class ConsoleApi:
             self._sign_in = SignIn(self.streams)
         await self._sign_in.serve(given)
 
-    async def _form(self, given: ApiRequest) -> HttpResponse:
-        return await self._forms.serve_form(given)
-
-    async def _outline(self, given: ApiRequest) -> HttpResponse:
-        return await self._forms.serve_outline(given)
-
-    @property
-    def _forms(self) -> FormService:
-        if self._loaded_forms is None:
-            # The validator takes 50 ms to load.
-            from dovetail.console.form_service import FormService  # noqa: PLC0415
-
-            self._loaded_forms = FormService()
-        return self._loaded_forms
-
     async def _traffic(self, given: ApiRequest) -> None:
         traffic = self._site.traffic
         if traffic is None:
@@ -121,6 +104,19 @@ class ConsoleApi:
 
     async def _config(self, given: ApiRequest) -> HttpResponse:
         return HttpResponse(200, codec.encode(describe_site(self._site, given.request)))
+
+
+async def _serve_form(given: ApiRequest) -> HttpResponse:
+    # The validator takes 50 ms to load.
+    from dovetail.console.forms import serve_form  # noqa: PLC0415
+
+    return await serve_form(given)
+
+
+async def _serve_outline(given: ApiRequest) -> HttpResponse:
+    from dovetail.console.forms import serve_outline  # noqa: PLC0415 - the same
+
+    return await serve_outline(given)
 
 
 # The page needs these before it has credentials.

@@ -15,9 +15,7 @@ from jsonschema.validators import validator_for
 from playwright.sync_api import Browser, ConsoleMessage, Page, Route
 
 import dovetail
-from dovetail.console.forms.answers import FormRequest, answer_form
-from dovetail.console.forms.checking import Checker
-from dovetail.console.forms.form_schema import FormSchema
+from dovetail.console.forms import DrawnField, FormRequest, answer_form
 from dovetail.console.page_headers import SECURITY_HEADERS
 from tests.console.console_client import ConsoleClient
 from tests.console.serving import serve_source
@@ -92,19 +90,9 @@ def problems(page: Page) -> Iterator[list[str]]:
     page.remove_listener("console", on_message)
 
 
-def _plain(schema: Any) -> Any:
-    """`nullable` of OpenAPI in the words of JSON Schema, which the independent validator knows."""
-    if isinstance(schema, list):
-        return [_plain(part) for part in schema]
-    if not isinstance(schema, dict):
-        return schema
-    plain = {key: _plain(part) for key, part in schema.items()}
-    return {"anyOf": [plain, {"type": "null"}]} if plain.pop("nullable", None) is True else plain
-
-
 def _validator(schema: Any) -> Any:
     known = validator_for(schema, default=Draft202012Validator)
-    return known(_plain(schema), format_checker=known.FORMAT_CHECKER)
+    return known(schema, format_checker=known.FORMAT_CHECKER)
 
 
 def _fill(page: Page, schema: Any, value: Any, *, is_real: bool = False) -> str | None:
@@ -213,21 +201,24 @@ def test_the_errors_of_a_form_agree_with_an_independent_validator() -> None:
     for row in _CORPUS:
         valid = row["values"] + (_draw(row) if row in _DRAWN else [])
         asked.append((row["schema"], valid + [mutate(dice.choice(valid), dice) for _ in range(12)]))
-    differences, counts = [], {True: 0, False: 0}
+    differences, counts, unchecked = [], {True: 0, False: 0}, set()
     for schema, values in asked:
-        validator, form = _validator(schema), FormSchema(schema)
+        validator = _validator(schema)
         if any(word in json.dumps(schema) for word in _UNSURE):
             continue
         for value in values:
-            errors = answer_form(form, FormRequest(schema, value)).errors
-            # Place by place, also where the whole value is known to be valid.
-            faults = Checker(form, value).find(form.root, value, ())
+            answer = answer_form(FormRequest(schema, value))
+            if answer.unchecked:
+                unchecked.add(json.dumps(schema))
+                continue
             is_valid = validator.is_valid(value)
             counts[is_valid] += 1
-            if not is_valid == (not errors) == (not faults):
-                differences.append((schema, value, errors, faults, is_valid))
+            if is_valid == bool(answer.errors):
+                differences.append((schema, value, answer.errors, is_valid))
     assert differences == []
     assert min(counts.values()) > 500, counts
+    # References by anchors, by `$id` and `$dynamicRef` are left to the server.
+    assert len(unchecked) == 3
 
 
 @pytest.mark.slow
@@ -342,17 +333,16 @@ def test_an_optional_field_is_left_out_until_it_is_used(page: Page) -> None:
         ({"type": ["string", "null"]}, "string or null"),
         ({"enum": ["a", "b"]}, "one of a, b"),
         ({"type": "array", "items": {"type": ["string", "null"]}}, "array of (string or null)"),
-        (
-            {"type": "array", "prefixItems": [{"type": "string"}, {"type": "integer"}]},
-            "array of [string, integer]",
-        ),
+        ({"type": "array", "prefixItems": [{"type": "string"}]}, "any JSON"),
         ({"type": "object", "additionalProperties": {"type": "integer"}}, "object of integer"),
         ({"$ref": "#/$defs/a", "$defs": {"a": {"type": "boolean"}}}, "boolean"),
         ({}, "any JSON"),
     ],
 )
 def test_a_type_is_described_in_words(schema: Any, words: str) -> None:
-    assert answer_form(FormSchema(schema), FormRequest(schema)).node.type == words
+    field = answer_form(FormRequest(schema)).field
+    assert isinstance(field, DrawnField)
+    assert field.type == words
 
 
 def test_the_form_fits_a_narrow_window(page: Page) -> None:
@@ -375,10 +365,8 @@ def test_the_form_fits_a_narrow_window(page: Page) -> None:
         page.set_viewport_size(before)
 
 
-def test_a_wide_union_of_recursive_parts_is_checked_in_time_that_grows_with_the_value(
-    page: Page,
-) -> None:
-    """Two alternatives at each of 60 levels are 2^60 paths if shared parts are checked again."""
+def test_what_takes_too_long_to_check_is_left_to_the_server(page: Page) -> None:
+    """Two alternatives at each of 60 levels are 2^60 paths."""
     part = {
         "type": "object",
         "properties": {"next": {"$ref": "#/$defs/n"}, "end": {"type": "integer"}},
@@ -391,12 +379,13 @@ def test_a_wide_union_of_recursive_parts_is_checked_in_time_that_grows_with_the_
     for _ in range(60):
         value = {"next": value}
     _show(page, schema, value)
-    assert len(_sent(page)[1]) == 1
+    assert _sent(page) == (value, [])
+    assert "The server checks the value" in page.locator("#form").inner_text()
 
 
 def test_the_form_and_its_libraries_stay_small() -> None:
     form = sum((_STATIC / "js" / name).stat().st_size for name in _FORM_FILES)
-    assert form <= 55_000
+    assert form <= 32_000
     assert (_STATIC / "vendor" / "preact.js").stat().st_size <= 14_000
 
 
@@ -411,7 +400,7 @@ def test_only_the_answer_for_the_newest_value_counts(page: Page) -> None:
     page.keyboard.type("yz")
     form = page.locator("#form")
     assert form.get_attribute("aria-busy") == "true"
-    old = {"node": {"kind": "any", "type": "old"}, "errors": [{"path": [], "message": "is old"}]}
+    old = {"errors": [{"path": [], "message": "is old"}]}
     held[0].fulfill(json=old)
     assert _sent(page) == ({"a": "xyz"}, [])
     assert form.get_attribute("aria-busy") == "false"

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "JSON_STRING_HINT",
+    "LocatedProblem",
+    "located_problems",
     "missing_value",
     "problems_of_details",
     "problems_of_errors",
@@ -34,6 +36,9 @@ JSON_STRING_HINT = "pass the JSON value itself, not a string containing JSON"
 REQUIRED = "a value (required)"
 NOTHING = "nothing"
 ENUM_SHOWN = 20
+
+# The steps of a path, and the problem there.
+LocatedProblem = tuple[list[PathStep], Problem]
 
 _read = msgspec.json.Decoder().decode
 
@@ -56,8 +61,16 @@ def problems_of_errors(
     errors: Sequence[jsonschema_rs.ValidationError], value: Any, schema: dict[str, Any], noun: str
 ) -> list[Problem]:
     """Return the problems of one validation, without duplicates."""
+    located = located_problems(errors, value, schema, noun)
+    return list(dict.fromkeys(problem for _, problem in located))
+
+
+def located_problems(
+    errors: Sequence[jsonschema_rs.ValidationError], value: Any, schema: dict[str, Any], noun: str
+) -> list[LocatedProblem]:
+    """Return the problems of one validation, each with the steps of its path."""
     reader = _ErrorReader(value, schema, noun)
-    return list(dict.fromkeys(problem for error in errors for problem in reader.problems(error)))
+    return [located for error in errors for located in reader.problems(error)]
 
 
 class _ErrorReader:
@@ -68,34 +81,40 @@ class _ErrorReader:
         self._schema = schema
         self._noun = noun
 
-    def problems(self, error: jsonschema_rs.ValidationError) -> list[Problem]:
+    def problems(self, error: jsonschema_rs.ValidationError) -> list[LocatedProblem]:
         path = real_path(self._value, error.instance_path)
         keyword = error.kind.name
         if keyword == "required":
-            return [missing_value([*path, error.kind.value])]
+            path.append(error.kind.value)
+            return [(path, missing_value(path))]
         if keyword in ("additionalProperties", "unevaluatedProperties"):
             return [self._unknown(error, [*path, key]) for key in error.kind.value]
         if keyword == "propertyNames":
             inner: jsonschema_rs.ValidationError = getattr(error.kind, "error")  # noqa: B009
-            return [Problem(format_path(path), f"the key {show(inner.instance)}", _expected(inner))]
+            key = f"the key {show(inner.instance)}"
+            return [(path, Problem(format_path(path), key, _expected(inner)))]
         branches = getattr(error.kind, "context", None)
         if keyword == "anyOf" or (keyword == "oneOf" and all(branches or ())):
             return self._union(error, branches or [])
-        return [Problem(format_path(path), show(error.instance), _expected(error), _hint(error))]
+        given, expected = show(error.instance), _expected(error)
+        return [(path, Problem(format_path(path), given, expected, _hint(error)))]
 
-    def _unknown(self, error: jsonschema_rs.ValidationError, path: list[PathStep]) -> Problem:
+    def _unknown(
+        self, error: jsonschema_rs.ValidationError, path: list[PathStep]
+    ) -> LocatedProblem:
         owner: Any = self._schema
         for step in error.schema_path[:-1]:
             owner = owner[step]
         noun = self._noun if len(path) == 1 else "key"
         allowed = list(owner.get("properties", {}))
-        return unknown_key(path, error.instance[path[-1]], allowed, noun)  # type: ignore[index]
+        value = error.instance[path[-1]]  # type: ignore[index]
+        return path, unknown_key(path, value, allowed, noun)
 
     def _union(
         self,
         error: jsonschema_rs.ValidationError,
         branches: list[list[jsonschema_rs.ValidationError]],
-    ) -> list[Problem]:
+    ) -> list[LocatedProblem]:
         """Return the problems of the branch that was meant, or one problem for all branches."""
         path = list(error.instance_path)
         meant = [errors for errors in branches if not any(_is_other_kind(e, path) for e in errors)]
@@ -108,12 +127,15 @@ class _ErrorReader:
             nearest = min(deep, key=len)
             return [problem for inner in nearest for problem in self.problems(inner)]
         wanted = [
-            problem for errors in meant or branches for e in errors for problem in self.problems(e)
+            problem
+            for errors in meant or branches
+            for e in errors
+            for _, problem in self.problems(e)
         ]
         expected = " or ".join(dict.fromkeys(problem.expected for problem in wanted))
         hint = next((problem.hint for problem in wanted if problem.hint), "")
-        place = format_path(real_path(self._value, path))
-        return [Problem(place, show(error.instance), expected, hint)]
+        place = real_path(self._value, path)
+        return [(place, Problem(format_path(place), show(error.instance), expected, hint))]
 
 
 def _is_other_kind(error: jsonschema_rs.ValidationError, path: list[PathStep]) -> bool:

@@ -10,7 +10,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dovetail.core.schema.json_values import format_path, real_path
-from dovetail.core.schema.problems import problems_of_errors
+from dovetail.core.schema.problems import (
+    LocatedProblem,
+    located_problems,
+    problems_of_errors,
+)
 from dovetail.errors import InvalidValueError, Problem, UsageError
 
 if TYPE_CHECKING:
@@ -45,6 +49,11 @@ class SchemaValidator:
         """Return all problems of a JSON value, none if it is valid."""
         errors = list(self._validator().iter_errors(value))
         return problems_of_errors(errors, value, self._schema, noun)
+
+    def located_problems(self, value: Any, noun: str = "key") -> list[LocatedProblem]:
+        """Return all problems of a JSON value, each with the steps of its path."""
+        errors = list(self._validator().iter_errors(value))
+        return located_problems(errors, value, self._schema, noun)
 
     def failing_keys(self, value: dict[str, Any]) -> list[str]:
         """Return the keys of an object whose values are not valid."""

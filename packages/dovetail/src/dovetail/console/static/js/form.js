@@ -1,26 +1,28 @@
 /**
- * A form for any JSON Schema: fields on one tab, the same value as JSON on the other.
+ * A form for a JSON Schema: fields on one tab, the same value as JSON on the other.
  *
- * The server describes what to draw as a tree of nodes (see forms/nodes.py). A property that is left out is
- * undefined, which differs from an empty string. Every place of the value carries its JSON pointer in data-path.
+ * The server describes what to draw (see forms.py). A property that is left out is undefined, which differs from
+ * an empty string. Every place of the value carries its JSON pointer in data-path.
  */
 
 import { html, createContext, useContext, useLayoutEffect, useMemo, useReducer, useRef, useState } from "../vendor/preact.js";
 import { FormState } from "./form-state.js";
-import { Draft, OMIT, isEqual, own, parseJson, readNumber, typeOf } from "./json.js";
+import { Draft, OMIT, countParts, isEqual, own, parseJson, pointer, readNumber, typeOf } from "./json.js";
 import { Tabs } from "./ui.js";
 
 const Form = createContext(null);
 const PAGE = 100;
+// A part of a value with more parts than this is drawn as JSON.
+const MAX_PARTS = 2000;
 
 let lastId = 0;
 const useId = () => useMemo(() => `sf${++lastId}`, []);
-const pointer = (path) => path.map((key) => `/${String(key).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
 const print = (value) => (value instanceof Draft ? value.text : (JSON.stringify(value, null, 2) ?? ""));
+const asText = (value) => (typeof value === "string" ? value : JSON.stringify(value));
 
 const Button = ({ text, of, ...rest }) => html`<button type="button" aria-label=${of} ...${rest}>${text}</button>`;
 
-// --- Controls of single values: they get {node, kind, value, set, attributes, name}
+// --- Controls of single values: they get {field, kind, value, set, attributes, name}
 
 function readTyped(text) {
   if (/^\s*-?(0|[1-9]\d*)(\.\d+)?(e[+-]?\d+)?\s*$/i.test(text)) return readNumber(text.trim());
@@ -35,11 +37,14 @@ function readJson(text) {
   }
 }
 
-function InputControl({ node, kind, value, set, attributes, name }) {
+// A date field cannot show what is not a date.
+const isDate = (value) => value === undefined || /^\d{4}-\d\d-\d\d$/.test(value);
+
+function InputControl({ field, kind, value, set, attributes, name }) {
   const isText = kind === "string";
   const read = isText ? (text) => text || undefined : kind === "json" ? readJson : readTyped;
   const [typed, setTyped] = useState(null);
-  const [isTall, setTall] = useState(kind === "json" || node.isTall);
+  const [isTall, setTall] = useState(kind === "json" || field.isTall);
   // Show what was typed as long as it means the value: "1.50" must not turn into "1.5" under the cursor.
   const text = typed !== null && isEqual(read(typed), value) ? typed : isText ? (value ?? "") : print(value);
   const onInput = ({ target }) => {
@@ -57,10 +62,10 @@ function InputControl({ node, kind, value, set, attributes, name }) {
     if (isBreak) event.preventDefault();
     if (isText && (isBreak || event.clipboardData?.getData("text").includes("\n"))) setTall(true);
   };
-  return html`<input ...${props} type=${(isText && node.input) || "text"} onKeyDown=${grow} onPaste=${grow} />`;
+  return html`<input ...${props} type=${(isText && (field.input !== "date" || isDate(value)) && field.input) || "text"} onKeyDown=${grow} onPaste=${grow} />`;
 }
 
-function SelectControl({ node: { choices }, value, set, attributes: { placeholder, ...rest } }) {
+function SelectControl({ field: { choices }, value, set, attributes: { placeholder, ...rest } }) {
   const index = choices.findIndex((choice) => isEqual(choice.value, value));
   return html`<select ...${rest} value=${index < 0 ? "" : String(index)} onChange=${({ target }) => set(choices[target.value]?.value)}>
     <option value="">${placeholder ? `(${placeholder})` : rest["aria-required"] ? "(choose)" : "(not sent)"}</option>
@@ -69,32 +74,37 @@ function SelectControl({ node: { choices }, value, set, attributes: { placeholde
 }
 
 function Control(props) {
-  const { node: { kind, choices }, value } = props;
+  const { field: { kind, choices }, value } = props;
   const type = typeOf(value);
   const fits = /draft|undefined/.test(type) || type === (kind === "integer" ? "number" : kind);
   if (choices && (fits || kind === "choice")) return html`<${SelectControl} ...${props} />`;
   return html`<${InputControl} ...${props} kind=${fits && /string|number|integer/.test(kind) ? kind : "json"} />`;
 }
 
-// --- Containers: they get {node, value, path, name}
+// --- Containers: they get {field, value, path, name}
 
-function ObjectFields({ node: { children, canAdd }, value, path, name }) {
+function ObjectFields({ field: { fields = {}, required = [], extra }, value, path, name }) {
+  const form = useContext(Form);
+  const others = Object.keys(value).filter((key) => !own(fields, key));
+  const member = (key, field, rest) => html`<${Node} key=${key} field=${field} value=${own(value, key) ? value[key] : undefined} path=${[...path, key]} name=${key} ...${rest} />`;
+  const isEmpty = !others.length && !Object.keys(fields).length;
+  const add = (key) => form.set([...path, key], extra.start);
   return html`
-    ${Object.keys(children).map((key) => html`<${Node} key=${key} node=${children[key]} value=${own(value, key) ? value[key] : undefined}
-      path=${[...path, key]} name=${key} />`)}
-    ${canAdd ? html`<${Adder} path=${path} name=${name} />` : !Object.keys(children).length && html`<p class="muted">Nothing to fill in.</p>`}
+    ${Object.keys(fields).map((key) => member(key, fields[key], { isListed: true, isRequired: required.includes(key) }))}
+    ${others.map((key) => member(key, extra ?? ANY, { isExtra: true }))}
+    ${extra ? html`<${Adder} name=${name} add=${add} isThere=${(key) => own(value, key) || own(fields, key)} />` : isEmpty && html`<p class="muted">Nothing to fill in.</p>`}
   `;
 }
 
-function Adder({ path, name }) {
-  const form = useContext(Form);
+function Adder({ name, add, isThere }) {
   const [key, setKey] = useState("");
   const [message, setMessage] = useState("");
   const id = useId();
-  const submit = async () => {
-    const refused = await form.edit("entry", path, { name: key });
-    setMessage(refused);
-    if (!refused) setKey("");
+  const submit = () => {
+    setMessage(isThere(key) ? `${JSON.stringify(key)} is there already` : "");
+    if (isThere(key)) return;
+    add(key);
+    setKey("");
   };
   const onKeyDown = (event) => event.key === "Enter" && (event.preventDefault(), submit());
   return html`<div class="row">
@@ -105,36 +115,33 @@ function Adder({ path, name }) {
   </div>`;
 }
 
-function ArrayItems({ node, value, path, name }) {
+function ArrayItems({ field, value, path, name }) {
   const form = useContext(Form);
   const list = useRef(null);
-  // What to focus when it is drawn; a new item is drawn when the server has answered.
+  // What to focus when it is drawn.
   const wanted = useRef([]);
-  const { children, fixed = 0, state } = node;
-  const shown = state?.shown ?? PAGE;
+  const [shown, setShown] = useState(PAGE);
   useLayoutEffect(() => {
     const found = wanted.current.map((selector) => list.current.querySelector(selector)).find(Boolean);
     found?.focus();
-    if (found) wanted.current = [];
+    wanted.current = [];
   });
   const update = (order, ...labels) => {
     wanted.current = labels.map((label) => `[aria-label="${CSS.escape(label)}"]`);
-    form.setNode(path, { ...node, children: order.map((i) => children[i]) });
     form.set(path, order.map((i) => value[i]));
   };
-  const show = (count) => form.setNode(path, { ...node, state: { ...state, shown: count } });
   const all = [...value.keys()];
   const add = () => {
     const item = `:scope > ol > li:nth-child(${value.length + 1})`;
     wanted.current = [`${item} :is(input, select, textarea)`, `${item} button`];
-    if (value.length >= shown) show(value.length + 1);
-    form.edit("item", path);
+    if (value.length >= shown) setShown(value.length + 1);
+    form.set([...path, value.length], field.item.start);
   };
   const addLabel = `Add item to ${name}`;
   const removeLabel = (i) => `Remove ${name} ${i + 1}`;
   const remove = (i) => update(all.filter((k) => k !== i), removeLabel(Math.min(i, value.length - 2)), addLabel);
   const move = (i, j, text, way) => {
-    const canMove = own(value, j) && j >= fixed;
+    const canMove = own(value, j);
     const swap = () => canMove && update(all.map((k) => (k === i ? j : k === j ? i : k)), `Move ${name} ${j + 1} ${way}`);
     return html`<${Button} text=${text} of="Move ${name} ${i + 1} ${way}" aria-disabled=${!canMove} onClick=${swap} />`;
   };
@@ -142,54 +149,59 @@ function ArrayItems({ node, value, path, name }) {
     <ol class="sf-items">
       ${value.slice(0, shown).map((item, i) => html`<li>
         <span class="muted" aria-hidden="true">${i + 1}</span>
-        <${Node} node=${children[i]} value=${item} path=${[...path, i]} name="${name} ${i + 1}" isBare />
+        <${Node} field=${field.item} value=${item} path=${[...path, i]} name="${name} ${i + 1}" isBare />
         <span class="sf-buttons">
-          ${i >= fixed && value.length - fixed > 1 && [move(i, i - 1, "↑", "up"), move(i, i + 1, "↓", "down")]}
-          ${(i >= fixed || i === value.length - 1) && html`<${Button} text="✕" of=${removeLabel(i)} onClick=${() => remove(i)} />`}
+          ${value.length > 1 && [move(i, i - 1, "↑", "up"), move(i, i + 1, "↓", "down")]}
+          <${Button} text="✕" of=${removeLabel(i)} onClick=${() => remove(i)} />
         </span>
       </li>`)}
     </ol>
-    ${value.length > shown && html`<${Button} text="Show more (${value.length - shown})" onClick=${() => (show(shown + PAGE), form.check())} />`}
-    ${node.canAdd && html`<${Button} text="Add item" of=${addLabel} onClick=${add} />`}
+    ${value.length > shown && html`<${Button} text="Show more (${value.length - shown})" onClick=${() => setShown(shown + PAGE)} />`}
+    ${value.length < (field.maxItems ?? Infinity) && html`<${Button} text="Add item" of=${addLabel} onClick=${add} />`}
   </div>`;
 }
 
-function Ticks({ node: { ticks }, value, set }) {
+// Several values out of a short list, unless order or repetition matters in the value.
+function canTick({ hasTicks, item }, value) {
+  const place = (entry) => item.choices.findIndex((choice) => isEqual(choice.value, entry));
+  return hasTicks && value.map(place).every((at, i, places) => at > (i ? places[i - 1] : -1));
+}
+
+function Ticks({ field: { item: { choices } }, value, set }) {
   const isOn = (option) => value.some((entry) => isEqual(entry, option.value));
-  const toggle = (option) => set(ticks.filter((other) => isOn(other) !== (other === option)).map((other) => other.value));
+  const toggle = (option) => set(choices.filter((other) => isOn(other) !== (other === option)).map((other) => other.value));
   return html`<div class="row">
-    ${ticks.map((option) => html`<label><input type="checkbox" checked=${isOn(option)} onChange=${() => toggle(option)} /> ${option.label}</label>`)}
+    ${choices.map((option) => html`<label><input type="checkbox" checked=${isOn(option)} onChange=${() => toggle(option)} /> ${option.label}</label>`)}
   </div>`;
 }
 
 // --- One place of the value
 
-function Node({ node, value, path, name, isBare }) {
+const ANY = { kind: "any", type: "any JSON" };
+
+function Node({ field: outer, value, path, name, isBare, isListed, isRequired, isExtra }) {
   const form = useContext(Form);
   const [isTouched, setTouched] = useState(false);
   const id = useId();
-  // Wait for the description of what was just added.
-  if (!node) return html`<p class="muted">…</p>`;
-  const { kind, type, title = name || '""', about, example, isRequired, isListed, placeholder, ticks, variants = [], state } = node;
+  const { unions, field: inner } = form.open(outer, path, value);
+  const { type, title = name || '""' } = outer;
+  const about = [...new Set([outer.about, inner.about].filter(Boolean))].join("\n");
+  const example = outer.example ?? inner.example;
+  const preset = outer.default ?? inner.default;
+  const placeholder = preset != null ? `default: ${asText(preset)}` : example !== undefined ? `e.g. ${asText(example)}` : "";
   const set = (next) => form.set(path, next === undefined && isListed ? OMIT : next);
-  const pick = (level, index) => {
-    const picked = [...variants.slice(0, level).map((union) => union.index), index];
-    form.setNode(path, { ...node, state: { ...state, picked } });
-    form.edit("pick", path, { level });
-  };
+  const pick = (level, index) => set(form.pick(unions[level].field, path, level, index, value));
   const leaveOut = () => {
-    form.setNode(path, { ...node, state: undefined });
+    form.forget(path);
     set(undefined);
   };
-  const remove = () => {
-    form.setNode(path, OMIT);
-    form.set(path, OMIT);
-  };
 
+  const field = countParts(value) > MAX_PARTS ? ANY : inner;
+  const { kind } = field;
   const isContainer = kind === "object" || kind === "array";
   const isGroup = isContainer && typeOf(value) === kind;
-  const isFramed = isGroup || variants.length > 0;
-  const errors = value instanceof Draft ? [value.message] : form.problem ? [] : (node.errors ?? []);
+  const isFramed = isGroup || unions.length > 0;
+  const errors = value instanceof Draft ? [value.message] : form.problem ? [] : form.errorsAt(path);
   const isWrong = errors.length > 0 && (value !== undefined || isTouched);
   const described = [about && `${id}d`, isWrong && `${id}e`].filter(Boolean).join(" ") || undefined;
   const attributes = {
@@ -200,11 +212,10 @@ function Node({ node, value, path, name, isBare }) {
     "aria-invalid": isWrong ? "true" : undefined,
     "aria-required": isRequired ? "true" : undefined,
   };
-  const Body = ticks && isGroup ? Ticks : !isGroup ? Control : kind === "object" ? ObjectFields : ArrayItems;
+  const Body = !isGroup ? Control : kind === "object" ? ObjectFields : canTick(field, value) ? Ticks : ArrayItems;
   const body = isContainer && value === undefined
-    ? html`<${Button} id=${id} text="Add" of="Add ${name}" aria-describedby=${described} onClick=${() => form.edit("start", path)} />`
-    : isGroup && !node.children ? html`<p class="muted">…</p>`
-      : html`<${Body} ...${{ node, value, path, name, set, attributes }} />`;
+    ? html`<${Button} id=${id} text="Add" of="Add ${name}" aria-describedby=${described} onClick=${() => set(field.start)} />`
+    : html`<${Body} ...${{ field, value, path, name, set, attributes }} />`;
   const action = (text, words, onClick) => html`<${Button} text=${text} of="${words} ${name}" onClick=${onClick} />`;
   const head = html`${title !== name && html`<code>${name}</code> `}<span class="muted">${type}</span>
     ${isRequired && html` <span class="muted">required</span>`}`;
@@ -213,14 +224,14 @@ function Node({ node, value, path, name, isBare }) {
       data-path=${pointer(path)} data-kind=${kind} onfocusout=${() => setTouched(true)}>
     ${!isBare && html`<div class="sf-head"><label for=${isFramed ? undefined : id}>${title}</label> ${head}</div>`}
     <span class="sf-buttons">
-      ${value === undefined && node.canBeEmpty && action('Send ""', "Send an empty string:", () => set(""))}
+      ${value === undefined && field.canBeEmpty && action('Send ""', "Send an empty string:", () => set(""))}
       ${value === undefined && example !== undefined && action("Use example", "Use example:", () => set(example))}
       ${value !== undefined && isListed && !isRequired && action("Leave out", "Leave out", leaveOut)}
-      ${node.isExtra && action("Remove", "Remove", remove)}
+      ${isExtra && action("Remove", "Remove", () => form.set(path, OMIT))}
     </span>
     ${about && html`<p class="muted about" id="${id}d">${about}</p>`}
-    ${variants.map(({ labels, index }, level) => html`<select class="sf-variant" aria-label="Variant of ${name}" value=${String(index)} onChange=${({ target }) => pick(level, Number(target.value))}>
-      ${labels.map((label, i) => html`<option value=${String(i)}>${label}</option>`)}
+    ${unions.map(({ field: { variants }, index }, level) => html`<select class="sf-variant" aria-label="Variant of ${name}" value=${String(index)} onChange=${({ target }) => pick(level, Number(target.value))}>
+      ${variants.map(({ label }, i) => html`<option value=${String(i)}>${label}</option>`)}
     </select>`)}
     ${body}
     <p class="error-text" id="${id}e" role="status">${isWrong && errors.join("; ")}</p>
@@ -243,23 +254,23 @@ export function useForm(given) {
 export function SchemaForm({ form, takesFocus, id = "form" }) {
   const [tab, setTab] = useState("form");
   const element = useRef(null);
-  const { node, problem, errors } = form;
-  form.isForm = tab === "form";
+  const { field, problem, note, errors } = form;
   useLayoutEffect(() => {
-    if (takesFocus && node) element.current.querySelector("input, textarea, select")?.focus();
-  }, [!node]);
+    if (takesFocus && field) element.current.querySelector("input, textarea, select")?.focus();
+  }, [!field]);
   // Broken JSON cannot be shown as fields.
   const show = (name) => (form.value instanceof Draft && tab === "json") || setTab(name);
   const attributes = { "aria-label": "Value as JSON", "aria-describedby": `${id}-problems`, "aria-invalid": errors.length ? "true" : undefined };
   return html`<div class="sf" id=${id} aria-busy=${!form.isChecked} ref=${element}>
     <${Tabs} label="Input as" tabs=${[["form", "Form"], ["json", "JSON"]]} selected=${tab} onSelect=${show} />
     ${problem && html`<p class="error-text" role="status">The value ${problem}</p>`}
-    ${tab === "json" ? html`<${InputControl} key=${form.key} kind="json" node=${{}} value=${form.value} set=${(next) => form.set([], next)} attributes=${attributes} name="value" />
+    ${note && html`<p class="muted" role="status">${note}</p>`}
+    ${tab === "json" ? html`<${InputControl} key=${form.key} kind="json" field=${{}} value=${form.value} set=${(next) => form.set([], next)} attributes=${attributes} name="value" />
         <ul class="sf-problems error-text" id="${id}-problems" role="status">
           ${errors.slice(0, 20).map(({ path, message }) => html`<li><code>${pointer(path)}</code> ${message}</li>`)}
         </ul>`
-      : node && html`<${Form.Provider} value=${form}>
-          <${Node} key=${form.key} node=${node} value=${form.value} path=${[]} name="arguments" isBare />
+      : field && html`<${Form.Provider} value=${form}>
+          <${Node} key=${form.key} field=${field} value=${form.value} path=${[]} name="arguments" isBare />
         <//>`}
   </div>`;
 }

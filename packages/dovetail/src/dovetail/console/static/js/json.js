@@ -77,6 +77,15 @@ export function change(value, [key, ...rest], next) {
   return others;
 }
 
+/** Return the JSON pointer of a path. */
+export const pointer = (path) => path.map((key) => `/${String(key).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
+
+/** Return how many parts a value has; of arrays, only the first 100 items count. */
+export function countParts(value) {
+  const inside = Array.isArray(value) ? value.slice(0, 100) : isObject(value) ? Object.values(value) : [];
+  return inside.reduce((sum, part) => sum + countParts(part), 1);
+}
+
 /** Return the members of an object or array as [path, member]. */
 export const members = (value, path) =>
   Object.keys(value ?? {}).map((key) => [[...path, Array.isArray(value) ? Number(key) : key], value[key]]);
