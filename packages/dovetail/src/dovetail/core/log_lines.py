@@ -28,5 +28,5 @@ class OneLine(logging.Filter):
 
 
 # Filters of a logger do not apply to its children.
-for _name in ("dovetail", "dovetail.requests", "dovetail.timing"):
+for _name in ("dovetail", "dovetail.timing"):
     logging.getLogger(_name).addFilter(OneLine())

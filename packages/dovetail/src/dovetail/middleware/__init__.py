@@ -15,7 +15,6 @@ from dovetail.features.middleware import (
 )
 from dovetail.middleware.result_cache import ResultCache
 from dovetail.middleware.result_limit import ResultLimit
-from dovetail.middleware.structured_log import StructuredLog
 from dovetail.middleware.timing import Timed, Timing
 from dovetail.middleware.upstream_calls import Breaker, CircuitBreaker, Retry, retry
 
@@ -37,7 +36,6 @@ __all__ = [
     "ResultCache",
     "ResultLimit",
     "Retry",
-    "StructuredLog",
     "Timed",
     "Timing",
     "retry",

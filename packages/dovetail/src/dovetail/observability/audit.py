@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import hmac
 import logging
 import os
+import secrets
 import sys
 import time
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from typing import Any, Literal
 
@@ -15,7 +17,9 @@ import msgspec
 from msgspec import Struct
 
 from dovetail.core.middleware import CallNext, Request, transparent
+from dovetail.core.principal import Principal
 from dovetail.core.redaction import Redaction
+from dovetail.core.telemetry import current_span_ids
 from dovetail.errors import InternalError, UsageError
 from dovetail.observability.log_files import LineFile
 from dovetail.runtime.rates import Bucket, Rate
@@ -24,8 +28,8 @@ __all__ = ["AuditLog"]
 
 logger = logging.getLogger("dovetail")
 
-ArgumentStyle = Literal["digest", "redacted", "none"]
-_STYLES = ("digest", "redacted", "none")
+ArgumentStyle = Literal["digest", "redacted", "names", "none"]
+_STYLES = ("digest", "redacted", "names", "none")
 # Lines per second about rejected requests, so that they cannot fill the disk.
 _REJECTION_RATE = Rate(10, burst=50)
 
@@ -59,15 +63,19 @@ class _Rejection(Struct, omit_defaults=True):
 class AuditLog:
     """Middleware that writes an audit log to a rotated file, or to stderr without a `path`.
 
-    `arguments`: log a SHA-256 digest of the arguments, the arguments with secrets redacted, or
-    nothing. `strict`: reject calls while the log cannot be written.
+    With a function as `path`, each line is passed to it. `arguments`: log a SHA-256 digest of the
+    arguments, the arguments with secrets redacted, their names, or nothing. `principals`: log the
+    ids of principals, or a keyed digest of them; give all processes one `key` to compare digests.
+    `strict`: reject calls while the log cannot be written.
     """
 
     def __init__(
         self,
-        path: str | os.PathLike[str] | None = None,
+        path: str | os.PathLike[str] | Callable[[str], object] | None = None,
         *,
         arguments: ArgumentStyle = "digest",
+        principals: Literal["id", "digest"] = "id",
+        key: bytes | None = None,
         max_bytes: int = 100_000_000,
         keep: int = 5,
         redaction: Redaction | None = None,
@@ -79,11 +87,18 @@ class AuditLog:
             raise UsageError(
                 f"max_bytes must be at least 1 and keep at least 0, got {max_bytes} and {keep}"
             )
+        if principals not in ("id", "digest"):
+            raise UsageError(f"principals must be 'id' or 'digest', got {principals!r}")
         self._arguments = arguments
+        # None: the ids themselves.
+        self._key = None if principals == "id" else key or secrets.token_bytes(32)
         self._redaction = redaction or Redaction()
         self._strict = strict
+        self._file: LineFile | None = None
+        self._pass_on = path if callable(path) else None
         try:
-            self._file = None if path is None else LineFile(path, max_bytes, keep)
+            if path is not None and not callable(path):
+                self._file = LineFile(path, max_bytes, keep)
         except OSError as error:
             raise UsageError(f"{path}: cannot write the audit log: {error.strerror}") from None
         self._is_broken = False
@@ -105,13 +120,12 @@ class AuditLog:
         return call_next(request)
 
     def _log(self, request: Request[Any]) -> None:
-        principal = request.principal
         name = request.target
-        trace_id, span_id = request.span_ids or (None, None)
+        trace_id, span_id = request.span_ids or current_span_ids() or (None, None)
         self._write(
             _Line(
                 time=_now(),
-                principal=None if principal is None else principal.id,
+                principal=self._format_principal(request.principal),
                 transport=request.transport,
                 revision=request.revision,
                 method=request.method
@@ -142,6 +156,11 @@ class AuditLog:
         if self._file is not None:
             self._file.close()
 
+    def _format_principal(self, principal: Principal | None) -> str | None:
+        if principal is None or self._key is None:
+            return None if principal is None else principal.id
+        return hmac.new(self._key, principal.id.encode(), "sha256").hexdigest()[:16]
+
     def _clean_name(self, request: Request[Any], name: str) -> str:
         if request.method == "tools/call" and request.outcome in ("ok", "tool_error"):
             return name
@@ -157,14 +176,18 @@ class AuditLog:
         if self._arguments == "digest":
             return f"sha256:{hashlib.sha256(raw).hexdigest()}"
         try:
-            return self._redaction.clean(msgspec.json.decode(raw))
+            cleaned = self._redaction.clean(msgspec.json.decode(raw))
+            is_names = self._arguments == "names" and isinstance(cleaned, dict)
+            return sorted(cleaned) if is_names else cleaned
         except msgspec.DecodeError:
             return "[invalid JSON]"
 
     def _write(self, line: Struct) -> None:
         data = self._encode(line) + b"\n"
         try:
-            if self._file is None:
+            if self._pass_on is not None:
+                self._call(self._pass_on, data[:-1].decode())
+            elif self._file is None:
                 sys.stderr.buffer.write(data)
                 sys.stderr.buffer.flush()
             else:
@@ -175,6 +198,13 @@ class AuditLog:
             self._is_broken = True
         else:
             self._is_broken = False
+
+    def _call(self, function: Callable[[str], object], line: str) -> None:
+        try:
+            function(line)
+        except Exception as error:
+            # It may raise anything, and is as broken as a full disk.
+            raise OSError(str(error)) from error
 
 
 _second = (0, "")

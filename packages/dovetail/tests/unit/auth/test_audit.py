@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from opentelemetry.sdk.trace import TracerProvider
 
 from dovetail import Server
 from dovetail.auth import Guard
@@ -19,6 +20,7 @@ from dovetail.errors import UsageError
 from dovetail.observability import AuditLog
 from tests.unit.core.test_hooks import talk
 from tests.unit.fakes import make_request
+from tests.unit.talk import call
 
 
 @pytest.fixture
@@ -175,3 +177,45 @@ def test_a_guard_logs_rejected_requests(path: Path) -> None:
     guard.protect(Server("s").engine, "http")
     guard.identify(make_request({}))
     assert lines_of(path)[0]["reason"] == "no credentials"
+
+
+def test_lines_without_personal_data_go_to_a_function() -> None:
+    lines: list[str] = []
+    for key in (b"k" * 32, b"k" * 32, None):
+        audit = AuditLog(lines.append, arguments="names", principals="digest", key=key)
+        talk(audit, name="echo", arguments={"text": "hunter2", "b": 1})
+    found = [json.loads(line) for line in lines]
+    assert [line["arguments"] for line in found] == [["b", "text"]] * 3
+    same, again, other = (line["principal"] for line in found)
+    assert same == again != other
+    assert "anna" not in "".join(lines) and "hunter2" not in "".join(lines)
+
+
+def test_a_function_that_fails_does_not_change_the_result(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def write(line: str) -> None:
+        raise ValueError("no room")
+
+    assert talk(AuditLog(write), name="echo", arguments={"text": "a"})["result"]
+    assert "the audit log cannot be written: no room" in caplog.text
+
+
+def test_a_line_has_the_ids_of_the_span_around_it() -> None:
+    lines: list[str] = []
+    with TracerProvider().get_tracer("test").start_as_current_span("work") as span:
+        talk(AuditLog(lines.append), name="echo", arguments={"text": "a"})
+    assert json.loads(lines[0])["trace_id"] == f"{span.get_span_context().trace_id:032x}"
+
+
+def test_a_server_without_a_transport_has_an_audit_log_too() -> None:
+    lines: list[str] = []
+    server = Server("s", guard=Guard(audit=AuditLog(lines.append)))
+    server.tools.add(lambda: "x", name="t", blocking=False)
+    call(server, "t")
+    assert json.loads(lines[0])["name"] == "t"
+
+
+def test_an_unknown_way_to_log_principals_is_refused() -> None:
+    with pytest.raises(UsageError, match="'id' or 'digest'"):
+        AuditLog(print, principals="all")  # type: ignore[arg-type]

@@ -15,7 +15,7 @@ FORGED = "x\n2026-01-01 ERROR forged\r\x1b[2J\u2028end"
 ESCAPED = r"x\n2026-01-01 ERROR forged\r\x1b[2J\u2028end"
 
 
-@pytest.mark.parametrize("name", ["dovetail", "dovetail.requests", "dovetail.timing"])
+@pytest.mark.parametrize("name", ["dovetail", "dovetail.timing"])
 def test_a_record_of_ours_is_one_line(name: str) -> None:
     written = io.StringIO()
     handler = logging.StreamHandler(written)
