@@ -64,7 +64,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     # What modules of `dovetail generate client` import.
     "generated": ("errors", "client"),
     # Servers made of other servers.
-    "compose": (*_SERVER, *_OUTER),
+    "compose": (*_SERVER, *_OUTER, "tasks"),
     # The page for browsers, and its HTTP API.
     "console": (*_SERVER, *_OUTER, "compose"),
     "testing": (*_SERVER, *_OUTER, "compose"),

@@ -22,7 +22,6 @@ from dovetail.core.options import Options
 from dovetail.core.permission import Permission
 from dovetail.core.principal import Principal
 from dovetail.core.session_states import SessionStateStore
-from dovetail.core.tasks import KeptTasks, RunningTask
 from dovetail.errors import InvalidParamsError, RpcError, UsageError
 from dovetail.spec.keys import PROGRESS_TOKEN
 from dovetail.spec.models import ClientInfo, Params, ResourceContents, Tool
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Ask",
     "Call",
+    "DetachedRun",
     "Given",
     "Host",
     "MiddlewareLimit",
@@ -113,6 +113,26 @@ class Runner(Protocol):
 
         `handlers_running`: the handlers that the middleware waits for, which it does not count.
         """
+
+
+class DetachedRun(Protocol):
+    """What a call runs in that outlives its request."""
+
+    @property
+    def id(self) -> str:
+        """The id by which clients find it."""
+
+    def ask(self, ask: Ask) -> Coroutine[Any, Any, Raw]:
+        """Wait until the client has answered."""
+
+    def tell(self, method: str, params: bytes) -> None:
+        """Send a notification, if the era has them; safe from any thread."""
+
+    def progressed(self, done: float, total: float | None, message: str | None) -> None:
+        """Report progress; safe from any thread."""
+
+    async def recorded(self) -> None:
+        """Wait until the record is stored."""
 
 
 class Host(Protocol):
@@ -263,7 +283,7 @@ class Services(Protocol):
         """The server's lifespan."""
 
     @property
-    def tasks(self) -> KeptTasks:
+    def tasks(self) -> Any:
         """The tasks of the server."""
 
     @property
@@ -291,7 +311,7 @@ class Call:
     origin: Origin = Given(None)
     principal: Principal | None = None
     # The task that the call runs as, if the client fetches the result later.
-    task: RunningTask | None = None
+    task: DetachedRun | None = None
     # The state of the call.
     phase: CallState = NEW
     # The author's function that serves the call, once it has started.

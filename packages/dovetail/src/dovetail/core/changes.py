@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection
 from enum import Enum
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
-from dovetail.core.tasks import TaskView
+from dovetail.spec.revisions import Revision
 from dovetail.wire.messages import Notification
 
-__all__ = ["ChangeEvent", "ChangeKind", "ChangeStream"]
+__all__ = ["ChangeEvent", "ChangeKind", "ChangeStream", "ChangedItem"]
 
 
 class ChangeKind(Enum):
@@ -23,8 +23,8 @@ class ChangeKind(Enum):
     PROMPTS = "notifications/prompts/list_changed"
     RESOURCES = "notifications/resources/list_changed"
     RESOURCE = "notifications/resources/updated"
-    # The method differs between eras.
-    TASK = "notifications/tasks"
+    # Something that an extension follows by its id.
+    ITEM = ""
 
     @property
     def capability(self) -> str:
@@ -32,19 +32,42 @@ class ChangeKind(Enum):
         return self.value.split("/")[1]
 
 
+class ChangedItem(Protocol):
+    """The state of an item that clients follow by its id, such as a task."""
+
+    @property
+    def id(self) -> str:
+        """The id."""
+
+    @property
+    def updated(self) -> float:
+        """When it changed, in seconds since 1970."""
+
+    @property
+    def is_final(self) -> bool:
+        """Whether it will not change again."""
+
+    @property
+    def capability(self) -> str:
+        """The capability that a server declares for these notifications."""
+
+    def notification(self, revision: Revision) -> tuple[str, dict[str, Any]]:
+        """Return the method and the params of the notification at a revision."""
+
+
 class ChangeEvent(NamedTuple):
-    """One change; `uri` is set for a single resource only, `task` for a task only.
+    """One change; `uri` is set for a single resource only, `item` for an item only.
 
     A change of a resource without `uri` says that any resource may have changed.
 
-    If `load` is set, `task` has no questions and no outcome, because another process published the
-    change; `load` reads the whole task.
+    If `load` is set, `item` is not complete, because another process published the change; `load`
+    reads the whole item.
     """
 
     what: ChangeKind
     uri: str | None = None
-    task: TaskView | None = None
-    load: Callable[[], Awaitable[TaskView]] | None = None
+    item: ChangedItem | None = None
+    load: Callable[[], Awaitable[ChangedItem]] | None = None
     # Whether other processes of a cluster learn of it in another way.
     is_local: bool = False
 

@@ -16,10 +16,10 @@ from msgspec import Raw, Struct
 from dovetail.errors import DovetailError
 from dovetail.spec.methods import MethodSpec, methods_at
 from dovetail.spec.revisions import Revision
+from dovetail.wire import codec
 
 if TYPE_CHECKING:
     from dovetail.core.call import Ask, Call
-    from dovetail.core.tasks import TaskShape
 
 __all__ = ["CacheHint", "Encoded", "Era"]
 
@@ -40,9 +40,6 @@ class Encoded(NamedTuple):
 class Era(ABC):
     """One protocol revision, as features see it."""
 
-    # The wire format of tasks.
-    tasks: TaskShape
-
     def __init__(self, revision: Revision) -> None:
         self.revision = revision
         self.methods: dict[str, MethodSpec] = methods_at(revision)
@@ -55,6 +52,10 @@ class Era(ABC):
 
         A `Raw` must be a JSON object that is not empty and has no `_meta`.
         """
+
+    def interim(self, result_type: str, members: dict[str, Any]) -> bytes:
+        """A result of another type than the final one; not all eras have types of results."""
+        return codec.encode(members)
 
     @abstractmethod
     def undeclared(self, call: Call, required: dict[str, Any]) -> DovetailError:

@@ -28,14 +28,12 @@ from dovetail.eras.legacy.era import LegacyEra, era_of
 from dovetail.eras.legacy.lifecycle import legacy_methods, negotiate
 from dovetail.eras.legacy.session import LegacySession
 from dovetail.eras.legacy.session_fields import change_session, read_session, session_fields
-from dovetail.eras.legacy.tasks import result_methods
 from dovetail.eras.modern.discover import discover_methods
 from dovetail.eras.modern.envelope import Admitted, admit, is_modern, may_be_modern, recall
 from dovetail.eras.modern.era import ModernEra
 from dovetail.eras.modern.mrtr import InputRounds
 from dovetail.eras.modern.sealing import Sealer
 from dovetail.eras.modern.subscriptions import listen_methods
-from dovetail.eras.modern.tasks import update_methods
 from dovetail.errors import InvalidParamsError, InvalidRequestError, RpcError
 from dovetail.spec.keys import LOG_LEVELS
 from dovetail.spec.methods import METHODS, Kind, MethodSpec, Sender
@@ -136,8 +134,6 @@ class Eras:
             **legacy_methods(identity, resource_exists),
             **discover_methods(identity, hint),
             **listen_methods(identity.capabilities, is_hidden),
-            **result_methods(),
-            **update_methods(),
         }
 
     def add_method(

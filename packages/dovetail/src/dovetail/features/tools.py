@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from functools import partial
-from typing import Any, Protocol, TypedDict
+from typing import Any, Literal, Protocol, TypeAlias, TypedDict
 
 from msgspec import UNSET, Raw, UnsetType
 
@@ -28,7 +28,6 @@ from dovetail.core.schema import (
     arguments_schema,
     result_schema,
 )
-from dovetail.core.tasks import TaskSupport
 from dovetail.errors import InvalidParamsError, InvalidValueError, UsageError
 from dovetail.features.annotations import ToolAnnotationsDict, read_annotations
 from dovetail.features.content import BLOCK_TYPES, fit_blocks, to_blocks
@@ -49,7 +48,17 @@ from dovetail.spec.models import (
 from dovetail.spec.revisions import Revision, StructuredOutput
 from dovetail.wire import codec
 
-__all__ = ["RegisteredTool", "ToolOptions", "ToolResult", "Tools", "misfit", "run_tool"]
+__all__ = [
+    "RegisteredTool",
+    "TaskSupport",
+    "ToolOptions",
+    "ToolResult",
+    "Tools",
+    "misfit",
+    "run_tool",
+]
+
+TaskSupport: TypeAlias = Literal["optional", "required", "never"]
 
 # In the error for one call; a client that sends a thousand invalid items corrects a few first.
 _MOST_PROBLEMS = 20

@@ -85,13 +85,13 @@ class ChangeFeed:
         self._pending[change] = None
 
     async def _load(self, change: ChangeEvent) -> None:
-        assert change.load is not None and change.task is not None
-        # If the store cannot be read now, the client finds out when it asks for the task.
+        assert change.load is not None and change.item is not None
+        # If the store cannot be read now, the client finds out when it asks for the item.
         with contextlib.suppress(DovetailError):
-            task = await change.load()
+            item = await change.load()
             # Otherwise it has changed again, and that change is published too.
-            if task.updated == change.task.updated:
-                self._add(change._replace(task=task, load=None))
+            if item.updated == change.item.updated:
+                self._add(change._replace(item=item, load=None))
 
     def _flush(self) -> None:
         pending, self._pending = self._pending, {}

@@ -207,7 +207,7 @@ class Connection:
         if any(stream.wants(change) for stream in self._streams):
             return True
         session = self.handler.session
-        return session is not None and (change.task is None or change.task.id in session.tasks)
+        return session is not None and (change.item is None or change.item.id in session.tasks)
 
     def _uris(self) -> Iterator[str]:
         if self.handler.session is not None:

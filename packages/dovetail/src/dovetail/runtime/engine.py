@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from dovetail.core.call import Host, Runner
 from dovetail.core.changes import ChangeEvent
@@ -10,7 +10,6 @@ from dovetail.core.dispatch import Dispatcher
 from dovetail.core.options import Options
 from dovetail.core.permission import Permission
 from dovetail.core.session_states import SessionStateStore
-from dovetail.core.tasks import KeptTasks
 from dovetail.eras.select import Eras
 from dovetail.runtime.lifespan import Lifespan
 from dovetail.stores.bus import Bus
@@ -29,7 +28,7 @@ class Engine(NamedTuple):
     bus: Bus[ChangeEvent]
     lifespan: Lifespan
     options: Options
-    tasks: KeptTasks
+    tasks: Any
     session_states: SessionStateStore
     # What this process shares with others that serve the same server.
     shared: SharedStores | None = None

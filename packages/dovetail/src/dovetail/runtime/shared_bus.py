@@ -40,8 +40,8 @@ class SharedBus:
     def publish(self, event: ChangeEvent) -> None:
         """Call all subscribers in this thread, and those of other processes."""
         self._local.publish(event)
-        # The task store tells other processes of tasks, in the same step in which it saves them.
-        if event.task is None and not event.is_local:
+        # The store of items tells other processes of them, in the step in which it saves them.
+        if event.item is None and not event.is_local:
             change = _Change(event.what.value, event.uri)
             self._cluster.publish(_TOPIC, codec.encode(change))
 

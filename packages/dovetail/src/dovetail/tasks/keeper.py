@@ -31,10 +31,10 @@ from msgspec import Raw
 from dovetail.core.call import Ask, Call
 from dovetail.core.cursor import decode_cursor, encode_cursor
 from dovetail.core.principal import owner_of
-from dovetail.core.tasks import Status, TaskPage, TaskView
 from dovetail.errors import InternalError, InvalidParamsError, LimitError, StoreError, ToolError
 from dovetail.runtime.link import NULL_LINK
 from dovetail.stores.tasks import FINAL, TaskRow
+from dovetail.tasks.eras import shape_of
 from dovetail.tasks.kept_requests import keep_request, reopen_request
 from dovetail.tasks.outcomes import cancelled_row, failed_row
 from dovetail.tasks.rows import TaskRows, WaitForChange
@@ -45,6 +45,7 @@ from dovetail.tasks.run import (
     view_of,
 )
 from dovetail.tasks.running import RunningTasks
+from dovetail.tasks.views import Status, TaskPage, TaskView
 from dovetail.wire import codec
 
 __all__ = ["TaskKeeper"]
@@ -245,7 +246,7 @@ class TaskKeeper(RunningTasks):
     def _ttl(self, call: Call) -> float:
         # tasks.ttl-override, tasks.limits: at most what the server allows
         options = self._ready.options
-        wanted = call.era.tasks.wanted_ttl_ms(call)
+        wanted = shape_of(call.era).wanted_ttl_ms(call)
         if wanted is None:
             return min(options.task_ttl, options.task_max_ttl)
         return min(max(wanted / 1000, 0.001), options.task_max_ttl)
@@ -430,6 +431,17 @@ class TaskKeeper(RunningTasks):
                     ):
                         return
                     await wait_for_change()
+
+    async def followed(self, call: Call, ids: Sequence[str]) -> list[str]:
+        """Return those that belong to the caller; raises if it did not declare tasks."""
+        # xtasks.non-declaring: only clients that declare tasks are notified of them
+        shape_of(call.era).require(call)
+        found = []
+        for id in ids:
+            # xtasks.authz: another caller's task counts as unknown
+            with contextlib.suppress(InvalidParamsError):
+                found.append((await self.get(call, id)).id)
+        return found
 
     def refuse(self, id: str, key: str, error: Exception) -> None:
         """Raise `error` in the task that asked; in another process as a ToolError."""

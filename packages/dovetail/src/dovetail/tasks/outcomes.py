@@ -6,9 +6,10 @@ import time
 from dataclasses import replace
 
 from dovetail.core.era import Era
-from dovetail.core.tasks import Status
 from dovetail.errors import InternalError
 from dovetail.stores.tasks import TaskRow
+from dovetail.tasks.eras import shape_of
+from dovetail.tasks.views import Status
 from dovetail.wire import codec
 from dovetail.wire.messages import Response
 
@@ -27,7 +28,7 @@ def finished_row(row: TaskRow, era: Era, answer: bytes, limit: int) -> TaskRow:
         return failed_row(row, f"{text} Ask for less.")
     if response.result is not None:
         ended.result = bytes(response.result)
-        status, ended.message = era.tasks.status_of(ended.result)
+        status, ended.message = shape_of(era).status_of(ended.result)
         ended.status = status.value
     else:
         assert response.error is not None

@@ -14,10 +14,11 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 from dovetail.core.call import Answer, Ask, Call, Peer, Record
 from dovetail.core.call_state import NEW
 from dovetail.core.era import Era
-from dovetail.core.tasks import Status, TaskView
 from dovetail.runtime.runner import TaskRunner
 from dovetail.spec.models import Params
 from dovetail.stores.tasks import TaskRow
+from dovetail.tasks.eras import shape_of
+from dovetail.tasks.views import Status, TaskView
 from dovetail.wire import codec
 from dovetail.wire.messages import Notification
 
@@ -273,7 +274,7 @@ class TaskRun:
 
     def tell(self, method: str, params: bytes) -> None:
         """Send a notification of the task, if the era has them; safe from any thread."""
-        related = self.call.era.tasks.related(self.id, params)
+        related = shape_of(self.call.era).related(self.id, params)
         if related is not None:
             self._on_loop(self.call.link.send_unrelated, Notification(method, Raw(related)))
 

@@ -13,7 +13,6 @@ from collections.abc import Awaitable, Callable
 
 from dovetail.core.call import Call
 from dovetail.core.changes import ChangeEvent, ChangeKind
-from dovetail.core.tasks import TaskView
 from dovetail.errors import StoreError
 from dovetail.runtime.engine import Engine
 from dovetail.runtime.runner import TaskRunner
@@ -21,6 +20,7 @@ from dovetail.stores.tasks import FINAL, TaskRow
 from dovetail.tasks.outcomes import failed_row, finished_row
 from dovetail.tasks.rows import TaskRows
 from dovetail.tasks.run import TaskRun, view_of
+from dovetail.tasks.views import TaskView
 
 __all__ = ["RunningTasks"]
 
@@ -121,7 +121,7 @@ class RunningTasks:
     ) -> None:
         if self._rows.notifies:
             view = view_of(row, self.poll_ms)
-            self._ready.bus.publish(ChangeEvent(ChangeKind.TASK, row.id, view, load))
+            self._ready.bus.publish(ChangeEvent(ChangeKind.ITEM, row.id, view, load))
 
     # -- the interface for running tasks ----------------------------------------------------------
 
@@ -132,7 +132,7 @@ class RunningTasks:
 
     def publish(self, run: TaskRun) -> None:
         """Notify subscribers that the task has changed."""
-        self._ready.bus.publish(ChangeEvent(ChangeKind.TASK, run.id, run.view()))
+        self._ready.bus.publish(ChangeEvent(ChangeKind.ITEM, run.id, run.view()))
 
     async def save(self, row: TaskRow) -> bool:
         """Save a row; False if the task has ended or this process must not run it any more."""

@@ -1,7 +1,7 @@
 """Tools that run as tasks (2025-11-25 basic/utilities/tasks, io.modelcontextprotocol/tasks).
 
 Decides whether a call becomes a task, and serves the two methods that both versions of the
-protocol have. Methods of one version only are in its era.
+protocol have. Methods of one version only are in `legacy` and `modern`.
 
 `before_task` is a function that asks the client before a task is created. It runs in the client's
 request, and its questions are answered as in any call. The function of the tool then finds the
@@ -17,11 +17,14 @@ from dovetail.core.call import Call
 from dovetail.core.dispatch import MethodHandler, Outcome
 from dovetail.core.era import Encoded
 from dovetail.core.handler import Handler, Style
-from dovetail.core.tasks import TaskSupport
 from dovetail.errors import InvalidValueError, UsageError
 from dovetail.features.handlers import HandlerSpec, inspect_handler
-from dovetail.features.tools import RegisteredTool, misfit, run_tool
+from dovetail.features.tools import RegisteredTool, TaskSupport, misfit, run_tool
 from dovetail.spec.models import TaskParams, ToolExecution
+from dovetail.tasks.eras import shape_of
+from dovetail.tasks.legacy import result_methods
+from dovetail.tasks.modern import update_methods
+from dovetail.tasks.views import keeper_of
 
 __all__ = ["PreTask", "TaskOption", "bind_task", "divert", "inspect_pre_task", "task_methods"]
 
@@ -113,7 +116,7 @@ def divert(
 
 def _becomes_task(call: Call, name: str, option: TaskOption | None, *, offered: bool) -> bool:
     """Whether a call becomes a task; raises RpcError if the call is not possible at all."""
-    shape = call.era.tasks
+    shape = shape_of(call.era)
     if not (offered and shape.is_wanted(call)):
         # tasks.undeclared-ignored (2025-11-25 basic/utilities/tasks), xtasks.opt-in
         if option is not None and option.support == "required":
@@ -131,14 +134,14 @@ def _becomes_task(call: Call, name: str, option: TaskOption | None, *, offered: 
 
 async def _start_task(call: Call, tool: RegisteredTool, pre_task: PreTask | None) -> Outcome:
     # In this era questions travel in the response, which is possible only before the task.
-    if pre_task is not None and call.era.tasks.asks_first:
+    if pre_task is not None and shape_of(call.era).asks_first:
         try:
             values = tool.decode(call.params)
         except InvalidValueError as error:
             return misfit(tool, error)
         await _run_pre_task(call, pre_task, values)
     # xtasks.durable: respond only when tasks/get can find the task
-    return call.era.tasks.created(call, await call.services.tasks.create(call))
+    return shape_of(call.era).created(call, await keeper_of(call).create(call))
 
 
 async def _run_both(call: Call, tool: RegisteredTool, pre_task: PreTask) -> Outcome:
@@ -160,25 +163,27 @@ async def _run_pre_task(call: Call, pre_task: PreTask, values: dict[str, Any]) -
 
 
 def task_methods() -> dict[str, MethodHandler]:
-    """Return the handlers of the methods that every revision with tasks has."""
+    """Return the handlers of the methods of tasks, in all revisions that have them."""
     return {
         "tasks/get": MethodHandler(_get, needs_task=True),
         "tasks/cancel": MethodHandler(_cancel, needs_task=True),
+        **result_methods(),
+        **update_methods(),
     }
 
 
 async def _get(call: Call) -> Encoded:
     # tasks.ignore-related-meta: only params.taskId identifies the task
     params: TaskParams = call.params  # type: ignore[assignment]
-    shape = call.era.tasks
+    shape = shape_of(call.era)
     # xtasks.non-declaring: checked before the task is looked up
     shape.require(call)
-    return shape.shown(await call.services.tasks.get(call, params.task_id))
+    return shape.shown(await keeper_of(call).get(call, params.task_id))
 
 
 async def _cancel(call: Call) -> Encoded:
     params: TaskParams = call.params  # type: ignore[assignment]
-    shape = call.era.tasks
+    shape = shape_of(call.era)
     shape.require(call)
-    task, was_final = await call.services.tasks.cancel(call, params.task_id)
+    task, was_final = await keeper_of(call).cancel(call, params.task_id)
     return shape.cancelled(task, was_final=was_final)

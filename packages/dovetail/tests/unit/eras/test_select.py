@@ -341,9 +341,6 @@ def test_the_methods_of_both_eras_are_served() -> None:
         "resources/unsubscribe",
         "server/discover",
         "subscriptions/listen",
-        "tasks/result",
-        "tasks/list",
-        "tasks/update",
     }
 
 

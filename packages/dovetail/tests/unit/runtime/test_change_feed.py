@@ -6,11 +6,11 @@ import asyncio
 import threading
 
 from dovetail.core.changes import ChangeEvent, ChangeKind
-from dovetail.core.tasks import TaskView
 from dovetail.errors import StoreError
 from dovetail.runtime.change_feed import ChangeFeed
 from dovetail.stores.bus import MemoryBus
 from dovetail.tasks.run import view_of
+from dovetail.tasks.views import TaskView
 from tests.unit.fakes import settle
 from tests.unit.stores.task_stores import make_row
 from tests.unit.talk import run
@@ -107,15 +107,15 @@ def test_a_task_of_another_process_is_read_for_those_that_want_it() -> None:
 
         feed = ChangeFeed(bus, lambda change: change.uri == "a", heard.append)
         now, before = (view_of(make_row(updated=updated), 500) for updated in (2.0, 1.0))
-        bus.publish(ChangeEvent(ChangeKind.TASK, "b", now, load))
-        bus.publish(ChangeEvent(ChangeKind.TASK, "a", now, fail))
+        bus.publish(ChangeEvent(ChangeKind.ITEM, "b", now, load))
+        bus.publish(ChangeEvent(ChangeKind.ITEM, "a", now, fail))
         # It has changed since: that change is published too.
-        bus.publish(ChangeEvent(ChangeKind.TASK, "a", before, load))
-        bus.publish(ChangeEvent(ChangeKind.TASK, "a", now, load))
+        bus.publish(ChangeEvent(ChangeKind.ITEM, "a", before, load))
+        bus.publish(ChangeEvent(ChangeKind.ITEM, "a", now, load))
         await settle()
-        assert heard == [ChangeEvent(ChangeKind.TASK, "a", whole)]
+        assert heard == [ChangeEvent(ChangeKind.ITEM, "a", whole)]
         assert loads == ["load", "load"]
-        bus.publish(ChangeEvent(ChangeKind.TASK, "a", now, load))
+        bus.publish(ChangeEvent(ChangeKind.ITEM, "a", now, load))
         feed.close()
         await settle()
         assert len(heard) == 1

@@ -10,12 +10,12 @@ from msgspec import Raw
 
 from dovetail import Options
 from dovetail.core.call import Ask, Sent
-from dovetail.core.tasks import Status
 from dovetail.eras.legacy.era import era_of
 from dovetail.runtime.runner import TaskRunner
 from dovetail.spec.revisions import LATEST_LEGACY
 from dovetail.stores.tasks import TaskRow
 from dovetail.tasks.run import TaskRun, encode_asks, read_asks, view_of
+from dovetail.tasks.views import Status
 from tests.unit.fakes import FakeLink, drive, make_call, settle
 from tests.unit.stores.task_stores import make_row
 

@@ -8,6 +8,7 @@ from typing import Any
 from dovetail import Context, Options, Server
 from dovetail.core.changes import ChangeEvent, ChangeKind
 from dovetail.spec.keys import TASKS
+from dovetail.tasks.views import TaskView
 from tests.cluster.shop import STATE_KEY
 from tests.unit.stores.task_stores import make_row
 from tests.unit.talk import MODERN, answer, run
@@ -66,9 +67,9 @@ def test_a_result_that_is_too_large_fails_the_task() -> None:
         while not heard:
             await asyncio.sleep(0)
         [change] = heard
-        assert (change.what, change.uri) == (ChangeKind.TASK, id)
-        assert change.task is not None
-        assert "too large to be kept" in (change.task.message or "")
+        assert (change.what, change.uri) == (ChangeKind.ITEM, id)
+        assert isinstance(change.item, TaskView)
+        assert "too large to be kept" in (change.item.message or "")
         await building.server.close()
 
     run(scenario())

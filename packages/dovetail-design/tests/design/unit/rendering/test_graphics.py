@@ -19,4 +19,4 @@ def test_a_missing_library_is_told_with_what_to_install() -> None:
         [sys.executable, "-c", _SCRIPT], capture_output=True, text=True, check=True
     )
     assert "dovetail-design" in done.stdout
-    assert "libegl1 and libgl1" in done.stdout
+    assert "apt install libegl1 libgl1" in done.stdout

@@ -158,7 +158,7 @@ class Mounts:
             self._publish(ChangeEvent(what))
 
     def _changed(self, mount: Mount, change: ChangeEvent) -> None:
-        if change.what is ChangeKind.TASK:
+        if change.item is not None:
             return  # tasks belong to the outer server
         if change.uri is not None:
             outer = mount.view.to_outer(BY_NAME["resource"], change.uri)

@@ -373,7 +373,7 @@ class Proxy(Server):
         elif message.method == "notifications/tasks/status":
             task = self.upstream_tasks.read_status(message)
             if task is not None:
-                self._bus.publish(ChangeEvent(ChangeKind.TASK, task=task))
+                self._bus.publish(ChangeEvent(ChangeKind.ITEM, item=task))
 
 
 def _per_principal(auth: Any) -> FindCredentials | None:

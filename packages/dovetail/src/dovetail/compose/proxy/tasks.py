@@ -25,11 +25,12 @@ from dovetail.compose.proxy.results import fit_result
 from dovetail.core.call import Call
 from dovetail.core.dispatch import Outcome
 from dovetail.core.principal import owner_of
-from dovetail.core.tasks import Status, TaskView
 from dovetail.errors import InvalidParamsError, MethodNotFoundError
 from dovetail.spec.keys import RELATED_TASK, TASKS
 from dovetail.spec.models import CallToolParams, ListParams, TaskParams, TaskUpdateParams
 from dovetail.spec.revisions import Family
+from dovetail.tasks.eras import shape_of
+from dovetail.tasks.views import Status, TaskView
 from dovetail.wire import codec
 from dovetail.wire.messages import Notification
 
@@ -132,7 +133,7 @@ class ProxyTasks:
         """Return the result of a tool, or the task that runs it if the caller wants one."""
         given: CallToolParams = call.params  # type: ignore[assignment]
         family = call.era.revision.family
-        asked = self.family is family and call.era.tasks.is_wanted(call)
+        asked = self.family is family and shape_of(call.era).is_wanted(call)
         if asked and family is Family.LEGACY:
             params["task"] = given.task
 
@@ -152,7 +153,7 @@ class ProxyTasks:
             task = _read_created(answer)
             if task is not None:
                 view = task.view(self._remember(call, task.task_id, answer))
-                return call.era.tasks.created(call, view)
+                return shape_of(call.era).created(call, view)
         return fit_result(call, "tools/call", answer.raw, answer.revision)
 
     # -- requests about tasks -------------------------------------------------------------------
@@ -160,7 +161,7 @@ class ProxyTasks:
     async def _forward(self, call: Call, **members: Any) -> tuple[UpstreamResult, str]:
         """Send a request about a task; return the answer and the id that the caller knows."""
         params: TaskParams = call.params  # type: ignore[assignment]
-        call.era.tasks.require(call)
+        shape_of(call.era).require(call)
         id = params.task_id
         own = self._resolve(call, id)
         known = self._known.get(own)

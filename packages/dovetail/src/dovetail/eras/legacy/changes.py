@@ -6,7 +6,6 @@ from msgspec import Raw
 
 from dovetail.core.changes import ChangeEvent, ChangeKind
 from dovetail.eras.legacy.session import LegacySession
-from dovetail.eras.legacy.tasks import describe
 from dovetail.wire import codec
 from dovetail.wire.messages import Notification
 
@@ -15,17 +14,18 @@ __all__ = ["announce"]
 
 def announce(change: ChangeEvent, session: LegacySession) -> Notification | None:
     """The notification for this session, or None if the change does not concern it."""
+    item = change.item
+    capability = change.what.capability if item is None else item.capability
     # lifecycle.operation.capabilities (2025-11-25 basic/lifecycle): only what was negotiated
-    if not session.ready or change.what.capability not in session.declared:
+    if not session.ready or capability not in session.declared:
         return None
-    if change.task is not None:
-        if change.task.id not in session.tasks:
+    if item is not None:
+        if item.id not in session.tasks:
             return None
-        if change.task.status.is_final:
-            session.tasks.discard(change.task.id)
-        # tasks.notify, tasks.notify-no-related-meta (2025-11-25 basic/utilities/tasks)
-        params = codec.encode(describe(change.task))
-        return Notification("notifications/tasks/status", Raw(params))
+        if item.is_final:
+            session.tasks.discard(item.id)
+        method, params = item.notification(session.revision)
+        return Notification(method, Raw(codec.encode(params)))
     if change.what is not ChangeKind.RESOURCE:
         return Notification(change.what.value)
     # resources.updated-only-subscribed (2025-11-25 server/resources)

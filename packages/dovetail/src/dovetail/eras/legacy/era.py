@@ -11,7 +11,6 @@ from msgspec import Raw, Struct
 from dovetail.core.call import Ask, Call
 from dovetail.core.era import CacheHint, Era
 from dovetail.eras.legacy.session import session_of
-from dovetail.eras.legacy.tasks import LegacyTasks
 from dovetail.errors import DovetailError, RpcError, ToolError, UsageError
 from dovetail.spec.revisions import Revision
 from dovetail.wire import codec
@@ -21,10 +20,6 @@ __all__ = ["LegacyEra", "era_of"]
 
 class LegacyEra(Era):
     """A revision with a handshake and a back channel."""
-
-    def __init__(self, revision: Revision) -> None:
-        super().__init__(revision)
-        self.tasks = LegacyTasks(revision)
 
     def complete(
         self, result: Struct | dict[str, Any] | Raw, hint: CacheHint | None = None

@@ -11,7 +11,6 @@ from msgspec import Raw, Struct
 from dovetail.core.call import Ask, Call
 from dovetail.core.era import CacheHint, Era
 from dovetail.eras.modern.mrtr import InputRounds
-from dovetail.eras.modern.tasks import ModernTasks
 from dovetail.errors import DovetailError, InvalidParamsError, MissingCapabilityError
 from dovetail.spec.keys import SERVER_INFO
 from dovetail.spec.models import Implementation
@@ -33,7 +32,6 @@ class ModernEra(Era):
         # base.result.resulttype (2026-07-28 basic/index), base.resmeta.serverinfo: both are
         # the same for every result, so they are encoded once and put before its members.
         self._head = self._stamp({})
-        self.tasks = ModernTasks(self.complete, self._server_info)
 
     def _stamp(self, meta: dict[str, Any]) -> bytes:
         stamped = {"resultType": "complete", "_meta": {**meta, SERVER_INFO: self._server_info}}
@@ -56,6 +54,11 @@ class ModernEra(Era):
             head += b',"ttlMs":%d,"cacheScope":"%b"' % (hint.ttl_ms, hint.scope.encode())
         members = codec.encode(result)
         return head + (members[1:] if len(members) == 2 else b"," + members[1:])
+
+    def interim(self, result_type: str, members: dict[str, Any]) -> bytes:
+        """The members with the type and the server info."""
+        meta = {SERVER_INFO: self._server_info}
+        return codec.encode({"resultType": result_type, "_meta": meta, **members})
 
     def undeclared(self, call: Call, required: dict[str, Any]) -> DovetailError:
         """base.reqmeta.missing-capability-32021 (2026-07-28 basic/index)."""

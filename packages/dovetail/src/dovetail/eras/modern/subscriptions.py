@@ -16,8 +16,7 @@ from msgspec import Raw, Struct, field
 from dovetail.core.call import Call
 from dovetail.core.changes import ChangeEvent, ChangeKind
 from dovetail.core.dispatch import MethodHandler
-from dovetail.eras.modern.tasks import detail, require_tasks
-from dovetail.errors import InvalidParamsError, MethodNotFoundError
+from dovetail.errors import MethodNotFoundError
 from dovetail.spec.keys import SUBSCRIPTION_ID
 from dovetail.spec.models import AcknowledgedParams, ListenParams, SubscriptionFilter
 from dovetail.wire import codec
@@ -25,8 +24,8 @@ from dovetail.wire.messages import Notification
 
 __all__ = ["ListenStream", "listen_methods"]
 
-# Maximum task ids in one filter; each is looked up before the stream starts.
-_MAX_TASKS = 1000
+# Maximum ids in one filter; each is looked up before the stream starts.
+_MAX_ITEMS = 1000
 
 
 class ListenStream:
@@ -42,7 +41,8 @@ class ListenStream:
             ChangeKind.RESOURCES: wanted.resources_list_changed,
         }
         self.uris = frozenset(wanted.resource_subscriptions or ())
-        self._tasks = frozenset(wanted.task_ids or ())
+        self._items = frozenset(wanted.task_ids or ())
+        self._revision = call.era.revision
         # subs.id-on-all: the id as the client wrote it, in type and value
         self.meta = {SUBSCRIPTION_ID: Raw(call.id)}
         self._raw_meta = codec.encode(self.meta)
@@ -50,8 +50,8 @@ class ListenStream:
     def wants(self, change: ChangeEvent) -> bool:
         """Whether the client asked for this change."""
         # subs.only-requested (2026-07-28 basic/patterns/subscriptions)
-        if change.task is not None:
-            return change.task.id in self._tasks
+        if change.item is not None:
+            return change.item.id in self._items
         if change.what is ChangeKind.RESOURCE:
             return change.uri in self.uris
         return bool(self._lists[change.what])
@@ -60,9 +60,10 @@ class ListenStream:
         """The notification for this stream, or None if the client did not ask for it."""
         if not self.wants(change):
             return None
-        if change.task is not None:
-            params = codec.encode({"_meta": self.meta, **detail(change.task)})
-        elif change.what is ChangeKind.RESOURCE:
+        if change.item is not None:
+            method, members = change.item.notification(self._revision)
+            return Notification(method, Raw(codec.encode({"_meta": self.meta, **members})))
+        if change.what is ChangeKind.RESOURCE:
             params = b'{"_meta":%b,"uri":%b}' % (self._raw_meta, codec.encode(change.uri))
         else:
             params = b'{"_meta":%b}' % self._raw_meta
@@ -109,7 +110,8 @@ def listen_methods(
                 uri for uri in wanted.resource_subscriptions if not is_hidden(call, uri)
             ]
         if params.notifications.task_ids is not None:
-            wanted.task_ids = await _visible_tasks(call, params.notifications.task_ids)
+            ids = list(dict.fromkeys(params.notifications.task_ids[:_MAX_ITEMS]))
+            wanted.task_ids = await call.services.tasks.followed(call, ids) or None
         stream = ListenStream(call, wanted)
         acknowledged = AcknowledgedParams(meta=stream.meta, notifications=stream.wanted)
         # subs.ack-first: nothing is delivered before this
@@ -122,19 +124,6 @@ def listen_methods(
         return _ListenResult(stream.meta)
 
     return {"subscriptions/listen": MethodHandler(listen, needs_task=True)}
-
-
-async def _visible_tasks(call: Call, ids: list[str]) -> list[str] | None:
-    """The requested tasks that belong to the caller."""
-    # xtasks.non-declaring: only clients that declare tasks are notified of them
-    require_tasks(call)
-    visible = []
-    for id in dict.fromkeys(ids[:_MAX_TASKS]):
-        try:
-            visible.append((await call.services.tasks.get(call, id)).id)
-        except InvalidParamsError:
-            continue  # xtasks.authz: another caller's task counts as unknown
-    return visible or None
 
 
 def honoured(wanted: SubscriptionFilter, capabilities: dict[str, Any]) -> SubscriptionFilter:

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from dovetail.core.changes import ChangeEvent, ChangeKind
-from dovetail.core.tasks import Status, TaskView
 from dovetail.eras.legacy.changes import announce
 from dovetail.eras.legacy.session import LegacySession
 from dovetail.spec.revisions import LATEST_LEGACY, V2025_11_25
+from dovetail.tasks.views import Status, TaskView
 from dovetail.wire import codec
 
 LISTS = [ChangeKind.TOOLS, ChangeKind.PROMPTS, ChangeKind.RESOURCES]
@@ -64,11 +64,11 @@ def test_a_session_hears_of_its_own_tasks_until_they_have_ended() -> None:
     session = LegacySession(LATEST_LEGACY, None, {}, None)
     session.ready, session.declared = True, frozenset({"tasks"})
     working = TaskView("a", Status.WORKING, 0, 1, 1000, 50)
-    assert announce(ChangeEvent(ChangeKind.TASK, "a", working), session) is None
+    assert announce(ChangeEvent(ChangeKind.ITEM, "a", working), session) is None
     session.tasks.add("a")
-    told = announce(ChangeEvent(ChangeKind.TASK, "a", working), session)
+    told = announce(ChangeEvent(ChangeKind.ITEM, "a", working), session)
     assert told is not None and told.method == "notifications/tasks/status"
     assert session.tasks == {"a"}
     ended = TaskView("a", Status.FAILED, 0, 1, 1000, 50)
-    assert announce(ChangeEvent(ChangeKind.TASK, "a", ended), session) is not None
+    assert announce(ChangeEvent(ChangeKind.ITEM, "a", ended), session) is not None
     assert session.tasks == set()

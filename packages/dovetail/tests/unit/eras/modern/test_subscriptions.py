@@ -12,15 +12,15 @@ import pytest
 from dovetail.core.call import Call, Peer
 from dovetail.core.changes import ChangeEvent, ChangeKind, ChangeStream
 from dovetail.core.link import ClientChannels
-from dovetail.core.tasks import Status, TaskView
 from dovetail.eras.modern.era import ModernEra
 from dovetail.eras.modern.mrtr import InputRounds
 from dovetail.eras.modern.sealing import Sealer
 from dovetail.eras.modern.subscriptions import honoured, listen_methods
-from dovetail.errors import InvalidParamsError, MethodNotFoundError
+from dovetail.errors import MethodNotFoundError
 from dovetail.spec.keys import SERVER_INFO, SUBSCRIPTION_ID, TASKS
 from dovetail.spec.models import Implementation, SubscriptionFilter
 from dovetail.spec.revisions import V2026_07_28
+from dovetail.tasks.views import Status, TaskView
 from dovetail.wire import codec
 from dovetail.wire.messages import Notification
 from tests.unit.fakes import NOBODY, FakeLink, drive, make_call, sent_by, settle
@@ -228,10 +228,9 @@ class Tasks:
 
     tasks = property(lambda self: self)
 
-    async def get(self, call: Call, id: str) -> TaskView:
-        if id != "mine":
-            raise InvalidParamsError("unknown")
-        return task_view(id)
+    async def followed(self, call: Call, ids: list[str]) -> list[str]:
+        assert ids == ["mine", "theirs"]
+        return ["mine"]
 
 
 def task_view(id: str) -> TaskView:
@@ -245,8 +244,8 @@ def test_a_stream_carries_the_tasks_of_the_caller_only() -> None:
         call.services = Tasks()
         task = await opened(running)
         [stream] = streams_of(call)
-        assert stream.announce(ChangeEvent(ChangeKind.TASK, task=task_view("theirs"))) is None
-        told = stream.announce(ChangeEvent(ChangeKind.TASK, task=task_view("mine")))
+        assert stream.announce(ChangeEvent(ChangeKind.ITEM, item=task_view("theirs"))) is None
+        told = stream.announce(ChangeEvent(ChangeKind.ITEM, item=task_view("mine")))
         assert told is not None
         params = json.loads(codec.encode_message(told))["params"]
         assert (params["taskId"], params["_meta"]) == ("mine", {SUBSCRIPTION_ID: 7})

@@ -124,7 +124,7 @@ class HttpSession(NullLink):
 
     def _wants(self, change: ChangeEvent) -> bool:
         session = self.session
-        return session is not None and (change.task is None or change.task.id in session.tasks)
+        return session is not None and (change.item is None or change.item.id in session.tasks)
 
     def _uris(self) -> Collection[str]:
         return () if self.session is None else self.session.uris

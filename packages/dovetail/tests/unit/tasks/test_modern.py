@@ -7,14 +7,18 @@ from typing import Any
 import pytest
 
 from dovetail.core.call import Ask, Peer
-from dovetail.core.tasks import Status, TaskView
-from dovetail.eras.modern.tasks import ModernTasks, detail, require_tasks
+from dovetail.eras.modern.era import ModernEra
 from dovetail.errors import MissingCapabilityError
 from dovetail.spec.keys import TASKS
+from dovetail.spec.models import Implementation
+from dovetail.spec.revisions import V2026_07_28
+from dovetail.tasks.modern import ModernTasks, require_tasks
+from dovetail.tasks.views import Status, TaskView, detail
 from dovetail.wire import codec
 from tests.unit.fakes import make_call
 
-SHAPE = ModernTasks(lambda result: b"complete " + codec.encode(result), {"name": "s"})
+IMPLEMENTATION = Implementation(name="s", version="1")
+SHAPE = ModernTasks(ModernEra(V2026_07_28, IMPLEMENTATION, None))  # type: ignore[arg-type]  # asks nothing
 BARE = {
     "taskId": "a",
     "createdAt": "1970-01-01T00:00:00.000Z",
@@ -54,18 +58,21 @@ def test_a_task_is_shown_with_what_its_status_brings_along(
     task: TaskView, extra: dict[str, Any]
 ) -> None:
     assert codec.decode_json(codec.encode(detail(task))) == {**BARE, **extra}
-    assert SHAPE.shown(task).body.startswith(b"complete {")
+    assert SHAPE.shown(task).body.startswith(b'{"resultType":"complete"')
 
 
 def test_what_is_created_is_flat_and_has_no_outcome() -> None:
     created = SHAPE.created(make_call(), view(Status.COMPLETED, result=b"{}")).body
     decoded = codec.decode_json(created)
-    assert decoded.pop("_meta") == {"io.modelcontextprotocol/serverInfo": {"name": "s"}}
+    assert decoded.pop("_meta") == {
+        "io.modelcontextprotocol/serverInfo": {"name": "s", "version": "1"}
+    }
     assert decoded == {"resultType": "task", "status": "completed", **BARE}
 
 
 def test_an_acknowledgement_says_nothing_else() -> None:
-    assert SHAPE.cancelled(view(Status.COMPLETED), was_final=True).body == b"complete {}"
+    body = codec.decode_json(SHAPE.cancelled(view(Status.COMPLETED), was_final=True).body)
+    assert body.keys() == {"resultType", "_meta"} and body["resultType"] == "complete"
 
 
 @pytest.mark.parametrize(

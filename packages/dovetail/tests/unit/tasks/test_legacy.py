@@ -11,10 +11,8 @@ from msgspec import Raw
 
 from dovetail.core.call import Ask, Call
 from dovetail.core.principal import Principal
-from dovetail.core.tasks import Status, TaskPage, TaskView
 from dovetail.eras.legacy.back_channel import BackChannel
 from dovetail.eras.legacy.session import LegacySession
-from dovetail.eras.legacy.tasks import LegacyTasks, describe, result_methods
 from dovetail.errors import (
     InvalidParamsError,
     LimitError,
@@ -23,6 +21,8 @@ from dovetail.errors import (
     ToolError,
 )
 from dovetail.spec.revisions import V2025_06_18, V2025_11_25
+from dovetail.tasks.legacy import LegacyTasks, result_methods
+from dovetail.tasks.views import Status, TaskPage, TaskView, describe
 from dovetail.wire import codec
 from dovetail.wire.messages import Response
 from tests.unit.fakes import drive, in_session, make_call, sent_by, session_in, settle

@@ -16,7 +16,6 @@ from msgspec import UNSET, Raw, Struct
 from dovetail.core.call import Ask, Call
 from dovetail.core.dispatch import MethodHandler
 from dovetail.core.era import Encoded
-from dovetail.core.tasks import Status, TaskShape, TaskView, spell_time
 from dovetail.eras.legacy.back_channel import BackChannel
 from dovetail.eras.legacy.session import session_of
 from dovetail.errors import (
@@ -31,9 +30,11 @@ from dovetail.errors import (
 from dovetail.spec.keys import RELATED_TASK
 from dovetail.spec.models import CallToolParams, ListParams, TaskParams, TaskRequest
 from dovetail.spec.revisions import Revision
+from dovetail.tasks.shapes import TaskShape
+from dovetail.tasks.views import Status, TaskView, describe, keeper_of
 from dovetail.wire import codec
 
-__all__ = ["LegacyTasks", "describe", "result_methods"]
+__all__ = ["LegacyTasks", "result_methods"]
 
 # Maximum characters of a tool error that are repeated in the status of its task.
 _MAX_MESSAGE = 500
@@ -131,22 +132,6 @@ class LegacyTasks(TaskShape):
         return _add_task_id(id, params)
 
 
-def describe(task: TaskView) -> dict[str, Any]:
-    """The task as a JSON object of this revision."""
-    # tasks.created-at, tasks.updated-at, tasks.ttl-reported
-    described: dict[str, Any] = {
-        "taskId": task.id,
-        "status": task.status.value,
-        "createdAt": spell_time(task.created),
-        "lastUpdatedAt": spell_time(task.updated),
-        "ttl": task.ttl_ms,
-        "pollInterval": task.poll_ms,
-    }
-    if task.message is not None:
-        described["statusMessage"] = task.message
-    return described
-
-
 def _add_task_id(id: str, members: bytes | None) -> bytes:
     """Add the task id to the `_meta` of a JSON object."""
     given = codec.decode_as(dict[str, Raw], members or b"{}")
@@ -160,7 +145,7 @@ def result_methods() -> dict[str, MethodHandler]:
 
     async def result(call: Call) -> Encoded:
         params: TaskParams = call.params  # type: ignore[assignment]
-        task = await call.services.tasks.get(call, params.task_id)
+        task = await keeper_of(call).get(call, params.task_id)
         # tasks.result-blocks
         task = await _ResultWaiter(call, task).wait()
         if task.result is not None:
@@ -179,7 +164,7 @@ def result_methods() -> dict[str, MethodHandler]:
                 "Method not found: 'tasks/list' is not served to callers who cannot be told apart"
             )
         params: ListParams = call.params  # type: ignore[assignment]
-        page = await call.services.tasks.page(call, params.cursor)
+        page = await keeper_of(call).page(call, params.cursor)
         listed: dict[str, Any] = {"tasks": [describe(task) for task in page.tasks]}
         if page.next_cursor is not None:
             # tasks.list-next-cursor
@@ -197,7 +182,7 @@ class _ResultWaiter:
 
     def __init__(self, call: Call, task: TaskView) -> None:
         self._call = call
-        self._tasks = call.services.tasks
+        self._tasks = keeper_of(call)
         self._task = task
         self._asking: dict[str, asyncio.Task[None]] = {}
 

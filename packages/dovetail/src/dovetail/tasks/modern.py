@@ -7,22 +7,22 @@ with tasks/update, one at a time or all at once.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from msgspec import Raw
 
 from dovetail.core.call import Call
 from dovetail.core.dispatch import MethodHandler
-from dovetail.core.era import Encoded
-from dovetail.core.tasks import Status, TaskShape, TaskView, spell_time
+from dovetail.core.era import Encoded, Era
 from dovetail.eras.modern.mrtr import read_responses
 from dovetail.errors import DovetailError, MissingCapabilityError
-from dovetail.spec.keys import SERVER_INFO, TASKS
+from dovetail.spec.keys import TASKS
 from dovetail.spec.models import TaskUpdateParams
+from dovetail.tasks.shapes import TaskShape
+from dovetail.tasks.views import Status, TaskView, describe_extended, detail, keeper_of
 from dovetail.wire import codec
 
-__all__ = ["ModernTasks", "detail", "require_tasks", "update_methods"]
+__all__ = ["ModernTasks", "require_tasks", "update_methods"]
 
 _REQUIRED: dict[str, Any] = {"extensions": {TASKS: {}}}
 
@@ -32,9 +32,8 @@ class ModernTasks(TaskShape):
 
     asks_first = True
 
-    def __init__(self, complete: Callable[[Any], bytes], server_info: Any) -> None:
-        self._complete = complete
-        self._meta = {SERVER_INFO: server_info}
+    def __init__(self, era: Era) -> None:
+        self._era = era
 
     def is_wanted(self, call: Call) -> bool:
         """xtasks.opt-in: declared per request."""
@@ -60,15 +59,15 @@ class ModernTasks(TaskShape):
 
     def created(self, call: Call, task: TaskView) -> Encoded:
         """xtasks.resulttype-task: a flat object without the task's result."""
-        return Encoded(codec.encode({"resultType": "task", "_meta": self._meta, **_describe(task)}))
+        return Encoded(self._era.interim("task", describe_extended(task)))
 
     def shown(self, task: TaskView) -> Encoded:
         """The task with the members of its status."""
-        return Encoded(self._complete(Raw(codec.encode(detail(task)))))
+        return Encoded(self._era.complete(Raw(codec.encode(detail(task)))))
 
     def cancelled(self, task: TaskView, *, was_final: bool) -> Encoded:
         """xtasks.update-ack: an empty acknowledgement."""
-        return Encoded(self._complete({}))
+        return Encoded(self._era.complete({}))
 
     def status_of(self, result: bytes) -> tuple[Status, str | None]:
         """xtasks.failed-only-jsonrpc: a failed tool call is a completed task."""
@@ -90,38 +89,6 @@ def require_tasks(call: Call) -> None:
         raise MissingCapabilityError(_REQUIRED, f"This request does not declare {TASKS}")
 
 
-def _describe(task: TaskView) -> dict[str, Any]:
-    described: dict[str, Any] = {
-        "taskId": task.id,
-        "status": task.status.value,
-        "createdAt": spell_time(task.created),
-        "lastUpdatedAt": spell_time(task.updated),
-        "ttlMs": task.ttl_ms,
-        "pollIntervalMs": task.poll_ms,
-    }
-    if task.message is not None:
-        described["statusMessage"] = task.message
-    return described
-
-
-def detail(task: TaskView) -> dict[str, Any]:
-    """xtasks.get-shapes: the task with the members of its status."""
-    described = _describe(task)
-    if task.status is Status.INPUT_REQUIRED:
-        described["inputRequests"] = {
-            key: {
-                "method": ask.method,
-                **({} if ask.params is None else {"params": Raw(ask.params)}),
-            }
-            for key, ask in task.asks.items()
-        }
-    elif task.result is not None:
-        described["result"] = Raw(task.result)
-    elif task.error is not None:
-        described["error"] = Raw(task.error)
-    return described
-
-
 def update_methods() -> dict[str, MethodHandler]:
     """The method handler of tasks/update."""
 
@@ -129,7 +96,7 @@ def update_methods() -> dict[str, MethodHandler]:
         params: TaskUpdateParams = call.params  # type: ignore[assignment]
         require_tasks(call)
         answers = read_responses(params.input_responses)
-        await call.services.tasks.answer(call, params.task_id, answers)
+        await keeper_of(call).answer(call, params.task_id, answers)
         return {}
 
     return {"tasks/update": MethodHandler(update, needs_task=True)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dovetail.core.tasks import Status, TaskView, spell_time
+from dovetail.tasks.views import Status, TaskView, spell_time
 
 
 @pytest.mark.parametrize(
