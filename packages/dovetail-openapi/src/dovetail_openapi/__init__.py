@@ -2,8 +2,8 @@
 
 from dovetail_openapi.building import OpenApiOptions
 from dovetail_openapi.document import LoadRef, Spec
+from dovetail_openapi.operations import Rule
 from dovetail_openapi.rest import add_rest, rest_app
-from dovetail_openapi.rules import Rule
 from dovetail_openapi.security import Credential, CredentialSource, SecurityScheme
 
 __all__ = [

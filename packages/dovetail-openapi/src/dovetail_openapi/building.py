@@ -10,10 +10,10 @@ import httpx
 
 from dovetail import Server, UsageError
 from dovetail_openapi.api import ApiClient
-from dovetail_openapi.descriptions import OPERATION, shorten
 from dovetail_openapi.document import Document, LoadRef, Spec, read_document
+from dovetail_openapi.naming import OPERATION, shorten
+from dovetail_openapi.operations import Rule
 from dovetail_openapi.registration import Registration
-from dovetail_openapi.rules import Rule
 from dovetail_openapi.security import ApiCredentials, CredentialSource
 
 __all__ = ["OpenApiOptions", "Spec", "build_from_fastapi", "build_from_openapi"]

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 from urllib.parse import unquote, urldefrag, urljoin
 
 import msgspec
+import yaml
 
 from dovetail.errors import UsageError
-from dovetail_openapi.yaml_text import read_yaml
 
-__all__ = ["Document", "DocumentNode", "LoadRef", "Spec", "read_document"]
+__all__ = ["Document", "DocumentNode", "LoadRef", "Spec", "read_document", "read_yaml"]
 
 Spec: TypeAlias = Mapping[str, Any] | str | Path
 """An OpenAPI document: a dict, a text in JSON or YAML, or a path."""
@@ -229,3 +229,70 @@ def _check_version(value: Mapping[str, Any]) -> None:
         raise UsageError(
             f"OpenAPI document, #/openapi: expected {' or '.join(_VERSIONS)}, got {version!r}"
         )
+
+
+# -- YAML that may be hostile ----------------------------------------------------------------------
+# The C parser of PyYAML crashes the process on deep nesting, and a few lines of aliases can stand
+# for billions of values, so the events are counted before a document is loaded.
+
+MAX_DEPTH = 200
+MAX_VALUES = 5_000_000
+_TIMESTAMP = "tag:yaml.org,2002:timestamp"
+
+
+def read_yaml(text: str) -> Any:
+    """Return the value of a YAML document, with text for keys and dates; raises UsageError."""
+    base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+    class Loader(base):  # type: ignore[misc]
+        """Keeps dates as text, and makes every key text: `200:` is the key "200"."""
+
+        yaml_implicit_resolvers: ClassVar[Any] = {
+            first: [(tag, regexp) for tag, regexp in resolvers if tag != _TIMESTAMP]
+            for first, resolvers in base.yaml_implicit_resolvers.items()
+        }
+
+        def construct_mapping(self, node: Any, deep: bool = False) -> dict[str, Any]:
+            self.flatten_mapping(node)
+            return {
+                str(key.value): self.construct_object(value, deep=True) for key, value in node.value
+            }
+
+    try:
+        _check_size(yaml, base, text)
+        return yaml.load(text, Loader)
+    except yaml.YAMLError as error:
+        problem = " ".join(str(error).split())
+        raise UsageError(f"the document is neither JSON nor valid YAML: {problem}") from None
+
+
+def _check_size(yaml: Any, loader: Any, text: str) -> None:
+    """Count the values, each alias as often as it is used."""
+    sizes: dict[str, int] = {}
+    # For each open mapping or sequence: its anchor and the values in it so far.
+    open_nodes: list[tuple[str | None, int]] = []
+    total = 0
+    for event in yaml.parse(text, loader):
+        size = 0
+        if isinstance(event, yaml.CollectionStartEvent):
+            open_nodes.append((event.anchor, total))
+            size = 1
+            if len(open_nodes) > MAX_DEPTH:
+                line = event.start_mark.line + 1
+                raise UsageError(f"the YAML is nested more than {MAX_DEPTH} levels (line {line})")
+        elif isinstance(event, yaml.CollectionEndEvent):
+            anchor, before = open_nodes.pop()
+            if anchor is not None:
+                sizes[anchor] = total - before
+        elif isinstance(event, yaml.ScalarEvent):
+            size = 1
+            if event.anchor is not None:
+                sizes[event.anchor] = 1
+        elif isinstance(event, yaml.AliasEvent):
+            if event.anchor not in sizes:
+                line = event.start_mark.line + 1
+                raise UsageError(f"the YAML alias *{event.anchor} contains itself (line {line})")
+            size = sizes[event.anchor]
+        total += size
+        if total > MAX_VALUES:
+            raise UsageError(f"the YAML has more than {MAX_VALUES:,} values")

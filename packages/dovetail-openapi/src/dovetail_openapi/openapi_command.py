@@ -16,7 +16,7 @@ from dovetail.commands import (
     run_with_client,
     with_options,
 )
-from dovetail_openapi.rest_document import describe_tools
+from dovetail_openapi.rest import describe_tools
 
 __all__ = ["openapi"]
 

@@ -13,9 +13,8 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import jsonschema_rs
 import msgspec
 
-from dovetail_openapi.descriptions import shorten
 from dovetail_openapi.document import DocumentNode
-from dovetail_openapi.names import argument_name, unique
+from dovetail_openapi.naming import argument_name, shorten, unique
 
 __all__ = ["Schema", "SchemaConverter", "is_binary", "map_schemas"]
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from dovetail.errors import ToolError
-from dovetail_openapi.bodies import encode_body
 from dovetail_openapi.document import Document
 from dovetail_openapi.operations import Body
+from dovetail_openapi.request_parts import encode_body
 
 
 def body(media_type: str, schema: Any = None, encoding: Any = None) -> Body:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dovetail_openapi.descriptions import describe_operation, shorten
+from dovetail_openapi.naming import describe_operation, shorten
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from dovetail_openapi.names import argument_name, tool_name, unique
+from dovetail_openapi.naming import argument_name, tool_name, unique
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import msgspec
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from dovetail import Server
-from dovetail_openapi.rest_document import describe_tools
+from dovetail_openapi.rest import describe_tools
 
 INFO = {"name": "shop", "version": "2", "title": "The shop", "description": "Sells tea."}
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dovetail.errors import UsageError
-from dovetail_openapi.rules import Rule, choose
+from dovetail_openapi.operations import Rule, choose
 
 
 @pytest.mark.parametrize(

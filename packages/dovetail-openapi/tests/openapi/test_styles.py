@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dovetail.errors import ToolError
-from dovetail_openapi.styles import (
+from dovetail_openapi.request_parts import (
     cookie_pairs,
     header_value,
     path_segment,
