@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from dovetail import Context, Options, Server, ToolError
 from dovetail.auth import ApiKeys, Guard, KeyFile, Limits, Rate
+from dovetail.cli import main
 from dovetail.client import Client
 from dovetail_openapi import rest_app
 
@@ -182,3 +184,18 @@ def test_a_server_is_made_from_the_rest_interface_of_another() -> None:
             return await caller.call("add", {"body": {"a": 1, "b": 2}})
 
     assert with_client(use).structured == {"result": 3}
+
+
+def test_the_option_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "dovetail_openapi", None)
+    monkeypatch.delitem(sys.modules, "dovetail_openapi.rest")
+    file = tmp_path / "shop.py"
+    file.write_text("from dovetail import Server\nserver = Server('shop')\n")
+    with pytest.raises(SystemExit) as ended:
+        main(["run", str(file), "--http=0", "--rest"])
+    assert ended.value.code == 2
+    [line] = capsys.readouterr().err.splitlines()
+    assert line.startswith("dovetail: --rest needs dovetail_openapi")
+    assert line.endswith(": pip install dovetail-openapi")
