@@ -1,4 +1,4 @@
-"""What the checker must not do to a server, lest it blames the server for it."""
+"""Requests that the checker must not send, because they would cause false alarms."""
 
 from __future__ import annotations
 

@@ -153,9 +153,9 @@ class Guard:
             refusal, reason = found, found.text
         logger.debug("rejected (%d): %s", refusal.status, reason)
         if self._audit is not None:
-            self._audit.stranger("http", refusal.status, reason)
+            self._audit.record_rejection("http", refusal.status, reason)
         if self._metrics is not None:
-            self._metrics.stranger(refusal.status)
+            self._metrics.record_rejection(refusal.status)
         return refusal
 
     def _admit(self, principal: Principal) -> Principal:

@@ -1,4 +1,4 @@
-"""The console of the serving commands: when it is on, and what it shows.
+"""When the commands that serve offer the console, and for which servers.
 
 The modules of the console are imported only if it is on.
 """

@@ -1,4 +1,4 @@
-"""What happens between a request and its result: messages are shown, questions are answered."""
+"""Show messages and answer questions of the server while a request runs."""
 
 from __future__ import annotations
 

@@ -16,8 +16,8 @@ __all__ = ["Auth", "AuthorizedPool", "Authorizer", "Denial"]
 
 # A new token, a wider token, and a nonce may each take one more attempt.
 _MAX_ATTEMPTS = 5
-# The client ends a session with it; nobody logs in for that.
-_UNANSWERED = "DELETE"
+# A 401 to DELETE, which ends a session, does not start a login.
+_NO_LOGIN_METHOD = "DELETE"
 
 
 @dataclass(slots=True)
@@ -76,7 +76,7 @@ class AuthorizedPool(HttpPool):
             own = await self._authorizer.headers(method, str(target))
             async with super().exchange(method, [*headers, *own], body, at) as response:
                 response.secrets = self._authorizer.secrets()
-                if response.status not in (401, 403) or method == _UNANSWERED:
+                if response.status not in (401, 403) or method == _NO_LOGIN_METHOD:
                     yield response
                     return
                 denial = Denial(response.status, response, own, tried)

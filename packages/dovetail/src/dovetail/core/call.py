@@ -36,7 +36,6 @@ __all__ = [
     "Ask",
     "Call",
     "DetachedRun",
-    "Given",
     "Host",
     "MiddlewareLimit",
     "Origin",
@@ -45,6 +44,7 @@ __all__ = [
     "Runner",
     "Sent",
     "Services",
+    "StaticScope",
     "current_call",
     "find_run",
     "nested_run",
@@ -164,8 +164,8 @@ class Origin(Protocol):
         """Data about the request from the transport or the embedding application."""
 
 
-class Given(NamedTuple):
-    """An origin with a fixed scope."""
+class StaticScope(NamedTuple):
+    """A request origin whose scope is known in advance."""
 
     scope: Any
 
@@ -186,22 +186,27 @@ class Record:
     In the legacy era a request runs once and the record only detects duplicate keys.
     """
 
-    __slots__ = ("answers", "asked", "busy", "on_rest", "ordinals", "results", "round", "stage")
+    __slots__ = (
+        *("answers", "asked", "busy", "is_first_use", "ordinals", "results", "retry_id", "stage"),
+        "when_idle",
+    )
 
     def __init__(self) -> None:
         self.answers: dict[str, Answer] = {}
-        # The round of a retried request, and then whether its answers may be used.
-        self.round: bytes | bool | Awaitable[bool] | None = None
+        # Set for a retried request, which brings answers: its id, and whether they are used for
+        # the first time, once that has been asked.
+        self.retry_id: bytes | None = None
+        self.is_first_use: bool | Awaitable[bool] | None = None
         self.results: dict[str, Raw] = {}
         # The keys of all questions, with the stage that asked them last. (Dictionaries instead of
         # sets: an empty set is three times as large, and thousands of tasks may wait.)
         self.asked: dict[str, int] = {}
         self.stage = 0
         self.ordinals: dict[str, int] = {}
-        # The running `once` functions. Their effects must be recorded before the handler may be
-        # interrupted; `on_rest` is called when none is left.
+        # Running `once` functions. The run is not interrupted until they have finished; `when_idle`
+        # is called then.
         self.busy: dict[str, None] = {}
-        self.on_rest: Callable[[], None] | None = None
+        self.when_idle: Callable[[], None] | None = None
 
     def claim(self, key: str | None, kind: str) -> str:
         """The key of the next ask: the given one, or a counter per kind."""
@@ -224,7 +229,7 @@ class Record:
         """Record the answer to a question."""
         self.answers[ask.key] = Answer(ask.digest, value)
 
-    def begin_again(self) -> None:
+    def restart(self) -> None:
         """Start another function or run, which may ask the same questions again."""
         self.stage += 1
         self.ordinals.clear()
@@ -233,14 +238,16 @@ class Record:
     def effect(self, key: str) -> Iterator[None]:
         """Context of an effect that must be recorded before the handler may be interrupted."""
         if key in self.busy:
-            raise UsageError(f"once({key!r}) is at work already; give each effect a key of its own")
+            raise UsageError(
+                f"once({key!r}) is already running in this call; use a different key for each step"
+            )
         self.busy[key] = None
         try:
             yield
         finally:
             self.busy.pop(key, None)
-            if not self.busy and self.on_rest is not None:
-                self.on_rest()
+            if not self.busy and self.when_idle is not None:
+                self.when_idle()
 
 
 class Sent:
@@ -308,7 +315,7 @@ class Call:
     # How to reach the client.
     link: Link
     # Where the request comes from: what the transport passes as `ctx.scope`.
-    origin: Origin = Given(None)
+    origin: Origin = StaticScope(None)
     principal: Principal | None = None
     # The task that the call runs as, if the client fetches the result later.
     task: DetachedRun | None = None
@@ -363,8 +370,8 @@ class Call:
 
     @property
     def is_retried(self) -> bool:
-        """Whether the request brings the answers of an earlier round."""
-        return self._record is not None and self._record.round is not None
+        """Whether the request brings answers to the questions of an earlier run."""
+        return self._record is not None and self._record.retry_id is not None
 
     @property
     def received(self) -> Params:

@@ -237,7 +237,7 @@ class Request(CallFacts, Generic[R]):
         call = self._call
         if self._has_run:
             # The handler may ask the same questions again.
-            call.record.begin_again()
+            call.record.restart()
         self._has_run = True
         params = self._changed_params()
         if params is not None:

@@ -142,7 +142,7 @@ class AuditLog:
             )
         )
 
-    def stranger(self, transport: str, status: int, reason: str) -> None:
+    def record_rejection(self, transport: str, status: int, reason: str) -> None:
         """Log a rejected request."""
         if self._rejections.wait():
             self._skipped += 1

@@ -56,7 +56,7 @@ class Metrics:
         self._seconds += request.duration
         self._bytes += request.size
 
-    def stranger(self, status: int) -> None:
+    def record_rejection(self, status: int) -> None:
         """Count a rejected request."""
         self._rejections[status] += 1
 

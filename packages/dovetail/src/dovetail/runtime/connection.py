@@ -12,7 +12,7 @@ import threading
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from typing import Any
 
-from dovetail.core.call import Given
+from dovetail.core.call import StaticScope
 from dovetail.core.changes import ChangeEvent, ChangeStream
 from dovetail.core.link import ALL_CHANNELS, ClientSession, Link, Outgoing
 from dovetail.core.principal import Principal
@@ -62,7 +62,7 @@ class Connection:
         # Notifications may be dropped for a client that does not read; responses may not.
         self._write_notification = send_notification or send
         self._drain = drain
-        self._origin = Given(scope)
+        self._origin = StaticScope(scope)
         # The sender of the next message; a transport that authenticates each message sets it.
         self.principal = principal
         self._loop = asyncio.get_running_loop()

@@ -1,15 +1,15 @@
-"""Start a call at once, outside of any task, but in the task that continues it.
+"""Run a coroutine's first step synchronously; create a task only if it suspends.
 
 Most handlers finish in their first step. Scheduling a task for each would cost more than the rest
 of the call, and the loop has to turn before it starts. Python 3.12 has eager tasks for this.
 
-Python 3.11 has none. There a task is kept ready: it is entered while the first step runs, so that
-`asyncio.current_task()`, time-outs and task groups find what they expect. If the call goes on,
-that task continues it. If not, the task serves the next call, unless the handler has kept it:
-then it is dropped. Whether it was kept shows in its reference count, which grows with every
-reference on the only implementation of 3.11 that asyncio's C tasks exist on; where it cannot be
-read, no task is used twice. Entering and leaving tasks is what asyncio documents for those who
-drive tasks ("Extending"). This half goes away with Python 3.11.
+Python 3.11 has none. There an idle task is entered while the first step runs, so that
+`asyncio.current_task()`, time-outs and task groups find what they expect. If the call goes on, that
+task continues it. If not, the task serves the next call, unless the handler still refers to it:
+then it is dropped. Its reference count shows that, which grows with every reference on the only
+implementation of 3.11 that asyncio's C tasks exist on; where it cannot be read, no task is used
+twice. Entering and leaving tasks is what asyncio documents for those who drive tasks ("Extending").
+This half goes away with Python 3.11.
 """
 
 from __future__ import annotations

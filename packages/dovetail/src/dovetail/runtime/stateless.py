@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Coroutine
 from typing import Any
 
-from dovetail.core.call import Call, Given
+from dovetail.core.call import Call, StaticScope
 from dovetail.core.link import Link
 from dovetail.core.principal import Principal
 from dovetail.errors import RpcError
@@ -54,7 +54,7 @@ class StatelessEndpoint:
                 return codec.encode_error(message.id, call)
             if send is None:
                 start = handler.start_alone if principal is None else handler.start
-                return start(call, self._link, Given(scope))
+                return start(call, self._link, StaticScope(scope))
             return self._answer(call, self._callback_link(send), scope)
         if isinstance(message, Batch):
             return handler.refuse_batch() or self._answer_batch(message, send, scope, principal)
@@ -80,7 +80,7 @@ class StatelessEndpoint:
 
     async def _answer(self, call: Call, link: Link, scope: Any) -> bytes | None:
         try:
-            answer = self._handler.start(call, link, Given(scope))
+            answer = self._handler.start(call, link, StaticScope(scope))
             return answer if isinstance(answer, bytes) else await answer
         finally:
             await link.drain()
@@ -89,7 +89,7 @@ class StatelessEndpoint:
         self, batch: Batch, send: Send | None, scope: Any, principal: Principal | None
     ) -> bytes | None:
         link: Link = self._link if send is None else self._callback_link(send)
-        started = self._handler.start_batch(batch, link, Given(scope), principal)
+        started = self._handler.start_batch(batch, link, StaticScope(scope), principal)
         try:
             responses = await finish_batch(*started)
         finally:

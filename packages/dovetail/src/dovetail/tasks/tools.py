@@ -159,7 +159,7 @@ async def _run_pre_task(call: Call, pre_task: PreTask, values: dict[str, Any]) -
     run = call.services.runner.start(call, pre_task.handler, arguments, lambda call, value: None)
     if isinstance(run, Coroutine):
         await run
-    call.record.begin_again()
+    call.record.restart()
 
 
 def task_methods() -> dict[str, MethodHandler]:

@@ -83,7 +83,7 @@ def test_names_from_the_caller_are_redacted_and_cut(path: Path) -> None:
 def test_rejected_requests_are_logged_at_a_limited_rate(path: Path) -> None:
     audit = AuditLog(path)
     for _ in range(1000):
-        audit.stranger("http", 401, "no credentials")
+        audit.record_rejection("http", 401, "no credentials")
     lines = lines_of(path)
     assert 50 <= len(lines) < 100
     assert lines[0] == {
@@ -98,8 +98,8 @@ def test_rejected_requests_are_logged_at_a_limited_rate(path: Path) -> None:
 def test_the_next_line_counts_the_skipped_ones(path: Path) -> None:
     audit = AuditLog(path)
     audit._skipped = 7
-    audit.stranger("http", 401, "x")
-    audit.stranger("http", 401, "x")
+    audit.record_rejection("http", 401, "x")
+    audit.record_rejection("http", 401, "x")
     assert [line.get("more") for line in lines_of(path)] == [7, None]
 
 

@@ -45,8 +45,8 @@ def test_unknown_methods_of_rejected_calls_do_not_become_labels() -> None:
 
 def test_rejected_requests_are_counted_by_status() -> None:
     metrics = Metrics()
-    metrics.stranger(401)
-    metrics.stranger(401)
+    metrics.record_rejection(401)
+    metrics.record_rejection(401)
     assert 'dovetail_refused_total{status="401"} 2' in metrics.render()
 
 

@@ -27,7 +27,7 @@ def test_a_call_starts_alone_alive_and_without_limits() -> None:
 def test_a_call_with_the_answers_of_an_earlier_round_is_a_retry() -> None:
     call = make_call()
     assert not call.record.answers and not call.is_retried
-    call.record.round = b"first"
+    call.record.retry_id = b"first"
     assert call.is_retried
 
 
@@ -165,7 +165,7 @@ def test_two_questions_of_one_call_cannot_share_a_key(
 def test_effects_are_known_by_their_keys_and_the_last_one_to_end_is_told() -> None:
     record = Record()
     ended: list[int] = []
-    record.on_rest = lambda: ended.append(len(record.busy))
+    record.when_idle = lambda: ended.append(len(record.busy))
     with record.effect("a"):
         with record.effect("b"):
             assert list(record.busy) == ["a", "b"]
@@ -178,7 +178,7 @@ def test_an_effect_cannot_be_had_twice_at_the_same_time() -> None:
     record = Record()
     with (
         record.effect("a"),
-        pytest.raises(UsageError, match=r"once\('a'\) is at work already"),
+        pytest.raises(UsageError, match=r"once\('a'\) is already running in this call"),
         record.effect("a"),
     ):
         raise AssertionError("unreachable")

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from dovetail.core.call import Given
+from dovetail.core.call import StaticScope
 from dovetail.core.call_facts import CallFacts, call_of
 from dovetail.core.principal import Principal
 from tests.unit.fakes import make_call
@@ -9,7 +9,7 @@ from tests.unit.fakes import make_call
 def test_a_call_says_who_asks_and_what_came_with_it() -> None:
     call = make_call(params=b'{"name":"t","_meta":{"a/b":1}}', id=b'"seven"')
     call.principal = Principal("alice")
-    call.origin = Given({"type": "http"})
+    call.origin = StaticScope({"type": "http"})
     facts = CallFacts(call)
     assert facts.principal is not None
     assert facts.principal.id == "alice"

@@ -1,4 +1,4 @@
-"""The one way of a message: admission, the table of calls, cancellation, limits."""
+"""Admission, the table of calls, cancellation and limits."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from dovetail import Options, Server
-from dovetail.core.call import Call, Given
+from dovetail.core.call import Call, StaticScope
 from dovetail.core.call_state import ANSWERED
 from dovetail.core.principal import Principal
 from dovetail.errors import InternalError, RpcError
@@ -29,7 +29,7 @@ from dovetail.wire.messages import Batch, Notification, Request, Response
 from tests.unit.fakes import settle
 from tests.unit.talk import MODERN, notification, request, run
 
-ORIGIN = Given(None)
+ORIGIN = StaticScope(None)
 ADA, BOB = Principal("ada"), Principal("bob")
 
 

@@ -147,7 +147,7 @@ class UpstreamEntry:
         if self.auth is not None:
             from dovetail.client.auth import OAuth  # noqa: PLC0415 - most do not need it
 
-            # The login of `dovetail login`: a gateway has nobody to ask.
+            # Use the login stored by `dovetail login`; a gateway is not interactive.
             auth = OAuth(interactive=False)
         target: dict[str, Any] = {"url": self.url}
         if self.command is not None:

@@ -35,8 +35,8 @@ class CallLimit:
         self.has_expired = True
         self._task.cancel()
 
-    def is_the_only_reason(self) -> bool:
-        """Whether a cancellation of the task came from this limit; to be asked once for each."""
+    def take_cancellation(self) -> bool:
+        """Return True if only this limit cancelled the task; removes the cancellation."""
         return self.has_expired and self._task.uncancel() <= self._cancelling
 
 

@@ -77,12 +77,14 @@ class _Callbacks(ClientCallbacks):
 class UpstreamConnection:
     """An open connection."""
 
-    def __init__(self, era: ClientEra, in_flight: _InFlight, *, tells_apart: bool) -> None:
+    def __init__(
+        self, era: ClientEra, in_flight: _InFlight, *, has_response_per_request: bool
+    ) -> None:
         self.era = era
         self._in_flight = in_flight
         self._rank = _FIRST_RANK
-        # Whether messages are matched to calls by the response that they arrive in.
-        self.tells_apart = tells_apart
+        # HTTP: the messages of a call arrive in the response of its request.
+        self.has_response_per_request = has_response_per_request
         # The caller that used it last: it may have state in the upstream's session.
         self.last_caller: object = None
 
@@ -97,7 +99,7 @@ class UpstreamConnection:
         meta: dict[str, Any],
         timeout: float,
         on_notification: Callable[[Notification], None],
-        tells_apart: bool,
+        has_response_per_request: bool,
     ) -> UpstreamConnection:
         """Connect and negotiate; raises TransportError, PeerError or TimeoutError."""
         in_flight = _InFlight()
@@ -112,7 +114,7 @@ class UpstreamConnection:
             timeout=timeout,
         )
         era = await negotiate(make_channel, settings, mode)
-        return cls(era, in_flight, tells_apart=tells_apart)
+        return cls(era, in_flight, has_response_per_request=has_response_per_request)
 
     @property
     def is_legacy(self) -> bool:
@@ -131,7 +133,7 @@ class UpstreamConnection:
 
     def is_free_for(self, caller: object) -> bool:
         """Whether a call of this caller can be told apart from the calls in flight."""
-        if self.tells_apart or not self.is_legacy or self.is_idle:
+        if self.has_response_per_request or not self.is_legacy or self.is_idle:
             return True
         return all(forwarding.caller is caller for forwarding in self._in_flight.calls)
 

@@ -187,7 +187,7 @@ class Forwarder:
         try:
             return await connection.exchange(forwarding, method, params)
         except asyncio.CancelledError:
-            if not limit.is_the_only_reason():
+            if not limit.take_cancellation():
                 raise
             text = f"no answer to {method} within {forwarding.seconds:g} s"
             raise TimeoutError(text) from None

@@ -287,7 +287,7 @@ class Upstream:
                 meta={HOPS: caller.hops + 1},
                 timeout=self._settings.timeout,
                 on_notification=self._on_notification,
-                tells_apart=self._settings.is_http,
+                has_response_per_request=self._settings.is_http,
             )
 
     def _failed(self, error: Exception) -> None:

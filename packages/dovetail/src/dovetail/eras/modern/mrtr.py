@@ -92,7 +92,7 @@ class InputRounds:
         # mrtr.ignore-extra: answers to questions that were not asked are dropped
         for key in state.asked.keys() & responses.keys():
             record.answers[key] = Answer(state.asked[key], responses[key])
-        record.round = state.round
+        record.retry_id = state.round
 
     async def ask(self, call: Call, ask: Ask) -> Raw:
         """Return the recorded answer to `ask`, or end this run."""
@@ -122,16 +122,16 @@ class InputRounds:
     async def use_round(self, call: Call) -> None:
         """Raise InvalidParamsError if the round was used before."""
         record = call.record
-        if isinstance(record.round, bytes):
+        if record.retry_id is not None and record.is_first_use is None:
             self._used = self._used or MemoryRounds()
-            is_unused = self._used.use(record.round, self._lifetime)
+            is_unused = self._used.use(record.retry_id, self._lifetime)
             # A future, because several questions may be asked at the same time.
-            record.round = (
+            record.is_first_use = (
                 is_unused if isinstance(is_unused, bool) else asyncio.ensure_future(is_unused)
             )
-        if isinstance(record.round, asyncio.Future):
-            record.round = await record.round
-        if record.round is False:
+        if isinstance(record.is_first_use, asyncio.Future):
+            record.is_first_use = await record.is_first_use
+        if record.is_first_use is False:
             raise InvalidParamsError(
                 "requestState was used before; send the request again without it"
             )
@@ -146,7 +146,7 @@ class InputRounds:
             return  # cancelled or timed out meanwhile
         if call.record.busy:
             # A running `once` must be recorded before the run may end.
-            call.record.on_rest = partial(self._end_run, call, 1)
+            call.record.when_idle = partial(self._end_run, call, 1)
         elif turns > 0:
             asyncio.get_running_loop().call_soon(self._end_run, call, turns - 1)
         else:

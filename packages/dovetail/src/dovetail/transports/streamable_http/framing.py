@@ -1,4 +1,4 @@
-"""Requests whose end or whose headers are not certain.
+"""Reject requests with ambiguous framing (request smuggling).
 
 A proxy and this server could read such a request differently, and a second request could be
 smuggled past the proxy.

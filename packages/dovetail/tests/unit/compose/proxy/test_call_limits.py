@@ -14,7 +14,7 @@ async def limited(limits: CallLimits, seconds: float | None, *, is_over: asyncio
     try:
         await is_over.wait()
     except asyncio.CancelledError:
-        return "expired" if limit.is_the_only_reason() else "cancelled"
+        return "expired" if limit.take_cancellation() else "cancelled"
     finally:
         limits.end(limit)
     return "done"

@@ -43,7 +43,7 @@ async def open_to(server: ScriptedServer, mode: str = "legacy") -> UpstreamConne
         meta={HOPS: 1},
         timeout=60,
         on_notification=lambda _: None,
-        tells_apart=False,
+        has_response_per_request=False,
     )
 
 
