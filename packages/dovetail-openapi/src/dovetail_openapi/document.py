@@ -95,9 +95,9 @@ class DocumentNode:
     __slots__ = ("document", "pointer", "value")
 
     def __init__(self, document: Document, value: Any, pointer: str) -> None:
-        self.document = document
-        self.value = value
-        self.pointer = pointer
+        self.document: Document = document
+        self.value: Any = value
+        self.pointer: str = pointer
 
     @property
     def key(self) -> tuple[str, str]:

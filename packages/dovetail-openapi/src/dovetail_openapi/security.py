@@ -68,7 +68,9 @@ class ApiCredentials:
     def __init__(self, document: Document, source: CredentialSource | None) -> None:
         components = document.root.find("components")
         nodes = {} if components is None else dict(components.members("securitySchemes"))
-        self.schemes = {name: _read_scheme(name, node.resolve()) for name, node in nodes.items()}
+        self.schemes: dict[str, SecurityScheme] = {
+            name: _read_scheme(name, node.resolve()) for name, node in nodes.items()
+        }
         self._source = source
         if isinstance(source, Mapping):
             unknown = [name for name in source if name not in self.schemes]

@@ -111,11 +111,11 @@ class Problem:
     __slots__ = ("expected", "given", "hint", "path")
 
     def __init__(self, path: str, given: str, expected: str, hint: str = "") -> None:
-        self.path = path
-        self.given = given
-        self.expected = expected
+        self.path: str = path
+        self.given: str = given
+        self.expected: str = expected
         # How to fix it, if that is not obvious.
-        self.hint = hint
+        self.hint: str = hint
 
     def __str__(self) -> str:
         text = f"{self.path}: expected {self.expected}, got {self.given}"
@@ -135,7 +135,7 @@ class InvalidValueError(DovetailError):
     """A value does not match its schema; `problems` lists every mismatch."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
-        self.problems = tuple(problems)
+        self.problems: tuple[Problem, ...] = tuple(problems)
         super().__init__("; ".join(map(str, self.problems)))
 
 

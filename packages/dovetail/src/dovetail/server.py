@@ -160,7 +160,7 @@ class Server:
             raise UsageError(f"options is an Options(...), got {type(options).__name__}")
         self.name = name
         self.version = version
-        self.options = options or Options()
+        self.options: Options = options or Options()
         self.guard = guard
         self.middleware: tuple[AnyMiddleware, ...] = ()
         self._tool_search = tool_search
@@ -206,7 +206,7 @@ class Server:
         )
         self.identity = identity
         # What servers use that this one is mounted in.
-        self.provider = self._make_provider()
+        self.provider: Provider = self._make_provider()
         eras = Eras(
             identity,
             self.options,
@@ -229,10 +229,10 @@ class Server:
         self._offers_tasks = False
         self._methods_without_mounts = self._methods(eras)
         self._plain_handlers = dict(self._methods_without_mounts)
-        self.handlers = dict(self._plain_handlers)
+        self.handlers: dict[str, MethodHandler] = dict(self._plain_handlers)
         self._mounts: Mounts | None = None
         self.add_middleware(*middleware)
-        self.engine = Engine(
+        self.engine: Engine = Engine(
             eras=eras,
             dispatcher=Dispatcher(
                 self.handlers,

@@ -52,7 +52,7 @@ class ApiKeys:
     ) -> None:
         self._file = KeyFile(path)
         self._header = None if header is None else header.lower().encode("latin-1")
-        self.credential_headers = (
+        self.credential_headers: tuple[bytes, ...] = (
             (b"authorization",) if self._header is None else (b"authorization", self._header)
         )
         if not self._file.path.exists():

@@ -36,7 +36,7 @@ from dovetail.stores.shared_stores import SharedStores
 
 __all__ = ["Guard"]
 
-logger = logging.getLogger("dovetail")
+logger: logging.Logger = logging.getLogger("dovetail")
 
 _OWNER = Principal("local", trusted=True)
 _KEY, _PRINCIPAL, _SCOPES = "DOVETAIL_API_KEY", "DOVETAIL_PRINCIPAL", "DOVETAIL_SCOPES"
@@ -74,7 +74,7 @@ class Guard:
         self._local = local
         self._engine: Engine
         self._oauth = next((each for each in authenticators if isinstance(each, OAuth)), None)
-        self.credential_headers = frozenset(
+        self.credential_headers: frozenset[bytes] = frozenset(
             header for each in authenticators for header in each.credential_headers
         )
         step_up = frozenset() if self._oauth is None else self._oauth.step_up

@@ -66,7 +66,7 @@ class KeyFile:
     """A file of API keys, with methods to add, rotate and revoke them."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = Path(path)
+        self.path: Path = Path(path)
 
     def read(self) -> list[KeyRecord]:
         """All keys, oldest first; raises UsageError if the file is invalid."""

@@ -19,7 +19,7 @@ from dovetail.stores.shared_stores import OverLimit, RateBucket, RunningLimit, S
 
 __all__ = ["SharedRateLimiter", "share_limits"]
 
-logger = logging.getLogger("dovetail")
+logger: logging.Logger = logging.getLogger("dovetail")
 
 # The name of the limit of running calls of all callers.
 _ALL = "all"

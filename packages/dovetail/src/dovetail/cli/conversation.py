@@ -32,7 +32,7 @@ class Conversation:
     """
 
     def __init__(self, questions: Questions | None = None) -> None:
-        self.display = Display()
+        self.display: Display = Display()
         self._questions = questions
         self._limit: asyncio.Timeout | None = None
         self._seconds = math.inf

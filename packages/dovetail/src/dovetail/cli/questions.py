@@ -46,7 +46,7 @@ class Questions:
         self._unused = set(self._texts)
         self._accepts = accepts
         self._ask = None if accepts else ask
-        self.can_answer = accepts or bool(answers) or self._ask is not None
+        self.can_answer: bool = accepts or bool(answers) or self._ask is not None
         # Why the last request could not be answered: an exception in a callback would be sent to
         # the server instead of the user.
         self.problem: Failure | None = None

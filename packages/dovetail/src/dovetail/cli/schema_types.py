@@ -43,7 +43,7 @@ class SchemaTypes:
 
     def __init__(self) -> None:
         # All names of the module.
-        self.names = set(RESERVED)
+        self.names: set[str] = set(RESERVED)
         self._classes: dict[str, ClassType] = {}
         self._open_refs: list[Mapping[str, Any]] = []
 

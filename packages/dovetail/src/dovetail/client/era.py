@@ -66,7 +66,7 @@ class ClientEra(ABC):
 
     def __init__(self, rpc: RpcConnection, settings: Settings, revision: Revision) -> None:
         self.revision = revision
-        self.facts = ServerFacts()
+        self.facts: ServerFacts = ServerFacts()
         self.rpc = rpc
         self.settings = settings
         rpc.listener = self

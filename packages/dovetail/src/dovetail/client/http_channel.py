@@ -32,7 +32,7 @@ from dovetail.wire.messages import Notification, Request
 
 __all__ = ["HttpChannel"]
 
-logger = logging.getLogger("dovetail")
+logger: logging.Logger = logging.getLogger("dovetail")
 
 # The same as on stdio: a screenshot in base64 is a few MiB; more than this is an error.
 _MAX_MESSAGE = 64 * 1024 * 1024
@@ -59,7 +59,7 @@ class HttpChannel(Channel):
         limit: int = _MAX_MESSAGE,
     ) -> None:
         self._endpoint = parse_url(url)
-        self.address = (self._endpoint.host, self._endpoint.port)
+        self.address: tuple[str, int] | None = (self._endpoint.host, self._endpoint.port)
         self._own_headers = [
             # Compression is not supported; some servers compress unless told not to.
             ("Accept-Encoding", "identity"),

@@ -24,7 +24,7 @@ from dovetail.wire import codec
 
 __all__ = ["ToolHeaders", "check_own_headers", "encode_value", "mirror_request"]
 
-logger = logging.getLogger("dovetail")
+logger: logging.Logger = logging.getLogger("dovetail")
 
 _PREFIX = "=?base64?"
 _SUFFIX = "?="

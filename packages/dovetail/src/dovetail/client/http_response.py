@@ -36,7 +36,7 @@ class ResponseReader:
         self.request = request
         # None for a modern request.
         self.session = session
-        self.is_answered = False
+        self.is_answered: bool = False
         # Set when the server may support another transport.
         self.refusal: HttpFailure | None = None
         self._tools = tools

@@ -26,7 +26,7 @@ from dovetail.wire import codec
 
 __all__ = ["ClientHttpSession"]
 
-logger = logging.getLogger("dovetail")
+logger: logging.Logger = logging.getLogger("dovetail")
 
 # The delay of the official SDK if the server does not set one.
 _RETRY_MS = 1000
@@ -56,7 +56,7 @@ class ClientHttpSession:
         self._listening = BackgroundTasks()
         self._has_stream = False
         # The server cannot be reached, so the GET stream ended.
-        self.is_stream_lost = False
+        self.is_stream_lost: bool = False
 
     def assign(self, id: str | None) -> None:
         """Set the id from the response to initialize."""

@@ -90,8 +90,8 @@ class LegacyClientEra(ClientEra):
             cancellable=False,
         )
         result = decode_result(InitializeResult, raw, "initialize")
-        self.revision = _agree(offer, result.protocol_version, exact=self._exact)
-        self.facts = ServerFacts(
+        self.revision: Revision = _agree(offer, result.protocol_version, exact=self._exact)
+        self.facts: ServerFacts = ServerFacts(
             result.server_info,
             result.capabilities,
             result.instructions,

@@ -105,7 +105,7 @@ class ModernClientEra(ClientEra):
     def adopt(self, found: Discovered, revision: Revision) -> None:
         """Store the result of server/discover and use this revision from now on."""
         self.revision = revision
-        self.facts = ServerFacts(
+        self.facts: ServerFacts = ServerFacts(
             _read_server_info(found.meta),
             found.capabilities,
             found.instructions,

@@ -97,9 +97,9 @@ class RpcConnection:
     def __init__(self, channel: Channel, telemetry: Telemetry | None = None) -> None:
         self.listener: Listener | None = None
         # Callbacks that handle requests from the server.
-        self.request_tasks = BackgroundTasks()
+        self.request_tasks: BackgroundTasks = BackgroundTasks()
         # Callbacks that handle log messages and list changes.
-        self.notification_tasks = BackgroundTasks()
+        self.notification_tasks: BackgroundTasks = BackgroundTasks()
         self._send_tasks = BackgroundTasks()
         # Long requests; over HTTP, sending one lasts as long as its response.
         self._stream_tasks = BackgroundTasks()

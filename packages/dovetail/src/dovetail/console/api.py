@@ -45,7 +45,7 @@ class ConsoleApi:
     def __init__(self, site: ConsoleSite, checks: RequestChecks) -> None:
         self._site = site
         self._checks = checks
-        self.streams = EventStreams()
+        self.streams: EventStreams = EventStreams()
         self._handlers: dict[str, tuple[str, Handler]] = {
             "config": ("GET", self._config),
             "traffic": ("GET", self._traffic),

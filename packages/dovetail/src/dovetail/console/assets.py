@@ -36,7 +36,7 @@ class Asset:
 
     def __init__(self, file: Path) -> None:
         self._file = file
-        self.content_type = _TYPES[file.suffix]
+        self.content_type: bytes = _TYPES[file.suffix]
         self._changed_at = -1
         self._content = Content(b"", b"", b"")
 

@@ -14,7 +14,7 @@ from dovetail.wire.framing import encode_sse, encode_sse_comment
 
 __all__ = ["EventStream", "EventStreams"]
 
-logger = logging.getLogger("dovetail")
+logger: logging.Logger = logging.getLogger("dovetail")
 
 # Seconds between comments.
 _COMMENT_SECONDS = 15.0

@@ -80,9 +80,9 @@ class RecordedChannel(Channel):
         self._stream = ""
         # The requests without a response yet: id -> when it was sent.
         self._sent: dict[str, float] = {}
-        self.transport = inner.transport
-        self.address = inner.address
-        self.waits_for_response = inner.waits_for_response
+        self.transport: str = inner.transport
+        self.address: tuple[str, int] | None = inner.address
+        self.waits_for_response: bool = inner.waits_for_response
 
     async def open(self, on_message: OnMessage, on_closed: OnClosed) -> None:
         """Connect to the server; raises TransportError if that fails."""

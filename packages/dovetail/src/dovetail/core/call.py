@@ -201,7 +201,7 @@ class Record:
         # The keys of all questions, with the stage that asked them last. (Dictionaries instead of
         # sets: an empty set is three times as large, and thousands of tasks may wait.)
         self.asked: dict[str, int] = {}
-        self.stage = 0
+        self.stage: int = 0
         self.ordinals: dict[str, int] = {}
         # Running `once` functions. The run is not interrupted until they have finished; `when_idle`
         # is called then.
@@ -324,7 +324,7 @@ class Call:
     # The author's function that serves the call, once it has started.
     handler: Handler | None = None
     # Number of open questions to the client; the handler's time limits do not count them.
-    holds = 0
+    holds: int = 0
     # The code of the error that the call ended with, and the error itself.
     failure: int | None = None
     refusal: RpcError | None = None
@@ -357,7 +357,7 @@ class Call:
     ) -> None:
         self.id = id
         self.method = method
-        self.params = params
+        self.params: Params = params
         self.era = era
         self.peer = peer
 

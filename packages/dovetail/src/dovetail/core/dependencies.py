@@ -20,8 +20,8 @@ class Dependency:
     __slots__ = ("blocking", "provider")
 
     def __init__(self, provider: Callable[..., Any], blocking: bool | None) -> None:
-        self.provider = provider
-        self.blocking = blocking
+        self.provider: Callable[..., Any] = provider
+        self.blocking: bool | None = blocking
 
 
 def Depends(provider: Callable[..., Any], *, blocking: bool | None = None) -> Any:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Chains", "Dispatcher", "InputRequired", "MethodHandler", "Outcome", "Shaped"]
 
-logger = logging.getLogger("dovetail")
+logger: logging.Logger = logging.getLogger("dovetail")
 
 
 class Shaped(NamedTuple):

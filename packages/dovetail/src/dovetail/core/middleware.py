@@ -39,7 +39,7 @@ __all__ = [
     "wrap_handlers",
 ]
 
-logger = logging.getLogger("dovetail")
+logger: logging.Logger = logging.getLogger("dovetail")
 
 R = TypeVar("R")
 F = TypeVar("F", bound=Callable[..., Any])

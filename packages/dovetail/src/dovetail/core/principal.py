@@ -31,10 +31,11 @@ class Principal:
             raise UsageError(f"a principal needs an id, a string that is not empty, got {id!r}")
         if isinstance(scopes, str):
             raise UsageError(f"scopes is a set of strings, {{{scopes!r}}} for one, got {scopes!r}")
-        self.id = id
-        self.scopes = frozenset(scopes)
-        self.claims = _NO_CLAIMS if not claims else MappingProxyType(dict(claims))
-        self.trusted = trusted
+        self.id: str = id
+        self.scopes: frozenset[str] = frozenset(scopes)
+        frozen = MappingProxyType(dict(claims)) if claims else _NO_CLAIMS
+        self.claims: Mapping[str, Any] = frozen
+        self.trusted: bool = trusted
 
     def __repr__(self) -> str:
         # Without the claims, which may contain names and addresses.

@@ -29,8 +29,8 @@ class RegistryPage(Generic[T]):
     __slots__ = ("entries", "next_cursor")
 
     def __init__(self, entries: list[T], next_cursor: str | None) -> None:
-        self.entries = entries
-        self.next_cursor = next_cursor
+        self.entries: list[T] = entries
+        self.next_cursor: str | None = next_cursor
 
 
 class Registry(Generic[T]):
@@ -45,7 +45,7 @@ class Registry(Generic[T]):
         self.encoded: dict[object, bytes] = {}
         # All scopes that any entry requires, and whether any may change something.
         self.scopes: frozenset[str] = frozenset()
-        self.writes = False
+        self.writes: bool = False
         self._needs: dict[str, Requirements] = {}
         self._hidden: set[str] = set()
         self._entries: dict[str, T] = {}

@@ -68,7 +68,7 @@ class UriTemplate:
             raise UsageError(f"The URI template {text!r} has no variable; register it as a URI")
         self.text: Final = text
         self.variables: Final = tuple(self._places)
-        self.optional: Final = self._query.optional
+        self.optional: Final[frozenset[str]] = self._query.optional
 
     def __repr__(self) -> str:
         return f"UriTemplate({self.text!r})"

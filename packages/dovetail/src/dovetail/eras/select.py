@@ -114,7 +114,7 @@ class Eras:
         resource_exists: Callable[[Call, str], bool],
         is_hidden: Callable[[Call, str], bool] = lambda call, uri: False,
     ) -> None:
-        self.sealer = Sealer(options.state_keys)
+        self.sealer: Sealer = Sealer(options.state_keys)
         rounds = InputRounds(
             self.sealer, options.state_lifetime, identity.implementation, options.used_rounds
         )
@@ -123,7 +123,7 @@ class Eras:
         }
         self._legacy = {revision: era_of(revision) for revision in LEGACY}
         self.rounds = rounds
-        self.server_name = identity.implementation.name
+        self.server_name: str = identity.implementation.name
         self._log_rank = LOG_LEVELS[options.log_level]
         self._ask_timeout = options.ask_timeout
         self._capabilities = identity.capabilities

@@ -78,22 +78,22 @@ class _Media:
                 f"{type(self).__name__} takes the bytes of the file, got {type(data).__name__}; "
                 "read a file with Path(...).read_bytes()"
             )
-        self.data = bytes(data)
-        self.mime_type = mime_type or _sniff(self.data) or ""
+        self.data: bytes = bytes(data)
+        self.mime_type: str = mime_type or _sniff(self.data) or ""
         if not self.mime_type.startswith(self.family):
             given = repr(self.mime_type) if self.mime_type else "bytes of no known format"
             raise UsageError(
                 f"{type(self).__name__} needs a mime_type that begins with {self.family!r}, "
                 f"got {given}"
             )
-        self.annotations = annotations
-        self.meta = meta
+        self.annotations: Annotations | None = annotations
+        self.meta: Meta | None = meta
 
 
 class Image(_Media):
     """An image."""
 
-    family = "image/"
+    family: str = "image/"
 
     def to_block(self) -> models.ImageContent:
         """Return the content block of the protocol."""
@@ -108,7 +108,7 @@ class Image(_Media):
 class Audio(_Media):
     """An audio recording."""
 
-    family = "audio/"
+    family: str = "audio/"
 
     def to_block(self) -> models.AudioContent:
         """Return the content block of the protocol."""

@@ -50,11 +50,11 @@ class Caller:
 
     def __init__(self, call: Call) -> None:
         info = call.peer.info
-        self.name = info.name if info is not None else None
-        self.title = info.title if info is not None else None
-        self.version = info.version if info is not None else None
+        self.name: str | None = info.name if info is not None else None
+        self.title: str | None = info.title if info is not None else None
+        self.version: str | None = info.version if info is not None else None
         # A copy: decoded capabilities are cached and shared by requests that declare the same.
-        self.capabilities = copy.deepcopy(call.peer.capabilities)
+        self.capabilities: dict[str, Any] = copy.deepcopy(call.peer.capabilities)
 
 
 class Context(CallFacts, Generic[LifespanT]):
@@ -67,7 +67,7 @@ class Context(CallFacts, Generic[LifespanT]):
 
     def __init__(self, call: Call) -> None:
         super().__init__(call)
-        self.log = LogSender(call)
+        self.log: LogSender = LogSender(call)
 
     # -- the client and the server ------------------------------------------------------
 

@@ -45,8 +45,10 @@ class Choices:
     """
 
     def __init__(self, values: Mapping[str, str] | Sequence[str], *, legacy: bool = False) -> None:
-        self.values = list(values)
-        self.titles = list(values.values()) if isinstance(values, Mapping) else None
+        self.values: list[str] = list(values)
+        self.titles: list[str] | None = (
+            list(values.values()) if isinstance(values, Mapping) else None
+        )
         self.legacy = legacy
 
     def schema(self, titled_enums: bool) -> dict[str, Any]:
@@ -68,7 +70,7 @@ class Elicited(Generic[T]):
         self, action: Literal["accept", "decline", "cancel"], data: T | None = None
     ) -> None:
         self.action = action
-        self.data = data
+        self.data: T | None = data
 
     @property
     def accepted(self) -> bool:

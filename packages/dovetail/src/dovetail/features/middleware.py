@@ -312,11 +312,11 @@ class ListPage(Generic[T]):
         ttl_ms: int = 0,
         meta: dict[str, Any] | None = None,
     ) -> None:
-        self.items = items
-        self.next_cursor = next_cursor
+        self.items: list[T] = items
+        self.next_cursor: str | None = next_cursor
         # How long clients may keep the page.
-        self.ttl_ms = ttl_ms
-        self.meta = meta
+        self.ttl_ms: int = ttl_ms
+        self.meta: dict[str, Any] | None = meta
 
 
 @_decoded_on_access
@@ -396,7 +396,8 @@ class ListTools(_List[Tool]):
 
     handles = "tools/list"
     hook = "list_tools"
-    member, item = "tools", Tool
+    member: ClassVar[str] = "tools"
+    item: ClassVar[type[Struct]] = Tool
 
 
 class ListPrompts(_List[Prompt]):
@@ -404,7 +405,8 @@ class ListPrompts(_List[Prompt]):
 
     handles = "prompts/list"
     hook = "list_prompts"
-    member, item = "prompts", Prompt
+    member: ClassVar[str] = "prompts"
+    item: ClassVar[type[Struct]] = Prompt
 
 
 class ListResources(_List[Resource]):
@@ -412,7 +414,8 @@ class ListResources(_List[Resource]):
 
     handles = "resources/list"
     hook = "list_resources"
-    member, item = "resources", Resource
+    member: ClassVar[str] = "resources"
+    item: ClassVar[type[Struct]] = Resource
 
 
 class ListResourceTemplates(_List[ResourceTemplate]):
@@ -420,7 +423,8 @@ class ListResourceTemplates(_List[ResourceTemplate]):
 
     handles = "resources/templates/list"
     hook = "list_resource_templates"
-    member, item = "resourceTemplates", ResourceTemplate
+    member: ClassVar[str] = "resourceTemplates"
+    item: ClassVar[type[Struct]] = ResourceTemplate
 
 
 REQUESTS: tuple[type[Request[Any]], ...] = (

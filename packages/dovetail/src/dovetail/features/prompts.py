@@ -86,10 +86,10 @@ class RegisteredPrompt:
         arguments: ArgumentsSchema,
         requirements: Requirements,
     ) -> None:
-        self.spec = spec
-        self.listing = listing
-        self.arguments = arguments
-        self.requirements = requirements
+        self.spec: HandlerSpec = spec
+        self.listing: Prompt = listing
+        self.arguments: ArgumentsSchema = arguments
+        self.requirements: Requirements = requirements
 
     def shape(self, call: Call, value: Any) -> GetPromptResult:
         """Return the result for the client of this call from the value of the function."""

@@ -66,10 +66,10 @@ class RegisteredList:
                 "optionally limit (int) and a Context; this one takes "
                 f"{', '.join(sorted(names)) or 'nothing'}"
             )
-        self.spec = spec
-        self.requirements = requirements
-        self.number = number
-        self.takes_limit = _LIMIT in names
+        self.spec: HandlerSpec = spec
+        self.requirements: Requirements = requirements
+        self.number: int = number
+        self.takes_limit: bool = _LIMIT in names
 
     def arguments(self, call: Call, cursor: str | None, limit: int) -> dict[str, Any]:
         """Return the keyword arguments for one page."""

@@ -148,7 +148,7 @@ class Resources:
         self.templates_registry: Registry[RegisteredTemplate] = Registry(
             "resource template", page_size=options.page_size, on_change=on_change
         )
-        self.lists = ResourceLists(self.registry, options.page_size, on_change)
+        self.lists: ResourceLists = ResourceLists(self.registry, options.page_size, on_change)
 
     @author_error
     def add(  # noqa: PLR0913 - one optional keyword for each thing a listing can say

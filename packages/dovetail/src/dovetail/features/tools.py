@@ -137,10 +137,10 @@ class ToolResult:
         is_error: bool = False,
         meta: Meta | None = None,
     ) -> None:
-        self.content = content
-        self.structured = structured
-        self.is_error = is_error
-        self.meta = meta
+        self.content: Any = content
+        self.structured: Any = structured
+        self.is_error: bool = is_error
+        self.meta: Meta | None = meta
 
 
 # The common results as byte templates: the same bytes as encoding the struct, in a quarter of the

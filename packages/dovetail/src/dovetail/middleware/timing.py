@@ -12,7 +12,7 @@ from dovetail.features.middleware import Middleware
 
 __all__ = ["Timed", "Timing"]
 
-logger = logging.getLogger("dovetail.timing")
+logger: logging.Logger = logging.getLogger("dovetail.timing")
 
 
 class Timed(NamedTuple):

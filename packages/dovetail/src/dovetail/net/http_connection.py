@@ -38,7 +38,7 @@ class ClientResponse:
     def __init__(self, connection: HttpConnection, head: ResponseHead, endpoint: Endpoint) -> None:
         # The endpoint that answered, after redirects.
         self.endpoint = endpoint
-        self.status = head.status_code
+        self.status: int = head.status_code
         self._head = head
         # Words that messages about this response must not show.
         self.secrets: Sequence[str] = ()
@@ -104,8 +104,8 @@ class ResponseHead:
     __slots__ = ("headers", "status_code")
 
     def __init__(self, status_code: int, headers: list[tuple[bytes, bytes]]) -> None:
-        self.status_code = status_code
-        self.headers = headers
+        self.status_code: int = status_code
+        self.headers: list[tuple[bytes, bytes]] = headers
 
 
 class _ResponseParser:

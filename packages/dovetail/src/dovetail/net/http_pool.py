@@ -47,14 +47,14 @@ class HttpPool:
         endpoint: Endpoint,
         find_address: Callable[[Endpoint], Awaitable[str]] | None = None,
     ) -> None:
-        self.endpoint = endpoint
+        self.endpoint: Endpoint = endpoint
         self._find_address = find_address
         self._idle: list[HttpConnection] = []
         # Includes connections that are closing: `close` waits for all of them.
         self._all: WeakSet[HttpConnection] = WeakSet()
         self._drain_tasks = BackgroundTasks()
         self._context: ssl.SSLContext | None = None
-        self.is_closed = False
+        self.is_closed: bool = False
 
     def exchange(
         self, method: str, headers: Headers, body: bytes = b"", at: Endpoint | None = None

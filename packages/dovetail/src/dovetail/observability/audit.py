@@ -26,7 +26,7 @@ from dovetail.runtime.rates import Bucket, Rate
 
 __all__ = ["AuditLog"]
 
-logger = logging.getLogger("dovetail")
+logger: logging.Logger = logging.getLogger("dovetail")
 
 ArgumentStyle = Literal["digest", "redacted", "names", "none"]
 _STYLES = ("digest", "redacted", "names", "none")

@@ -20,7 +20,7 @@ class LineFile:
     """Appends lines to a file of at most `max_bytes`, and keeps `keep` older files."""
 
     def __init__(self, path: str | os.PathLike[str], max_bytes: int, keep: int) -> None:
-        self.path = Path(path)
+        self.path: Path = Path(path)
         self._max_bytes = max_bytes
         self._keep = keep
         self._number = -1

@@ -67,7 +67,7 @@ class Connection:
         self.principal = principal
         self._loop = asyncio.get_running_loop()
         self._thread = threading.get_ident()
-        self.handler = ClientHandler(engine)
+        self.handler: ClientHandler = ClientHandler(engine)
         self._streams: dict[ChangeStream, None] = {}
         # Messages that came before the lifespan was started, and the task that starts it.
         self._early: list[bytes] | None = None

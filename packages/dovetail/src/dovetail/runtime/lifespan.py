@@ -27,7 +27,7 @@ class Lifespan:
         self._stop: asyncio.Event | None = None
         # Whether calls may run, and the value that the context manager yielded. Plain attributes,
         # because every call reads them.
-        self.started = factory is None
+        self.started: bool = factory is None
         self.state: Any = None
         self._inner: list[Callable[[], AbstractAsyncContextManager[Any]]] = []
 

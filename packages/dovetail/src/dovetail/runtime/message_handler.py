@@ -52,7 +52,7 @@ __all__ = [
     "too_long",
 ]
 
-logger = logging.getLogger("dovetail")
+logger: logging.Logger = logging.getLogger("dovetail")
 
 # A running call, and a coroutine that delivers its answer.
 Running: TypeAlias = Coroutine[Any, Any, bytes | None]
@@ -69,7 +69,7 @@ class InFlight:
     __slots__ = ("call", "response", "task")
 
     def __init__(self, call: Call) -> None:
-        self.call = call
+        self.call: Call = call
         self.task: asyncio.Task[Any] | None = None
         # What the client gets if the call is withdrawn.
         self.response: bytes | None = None
@@ -93,8 +93,8 @@ class MessageHandler:
     __slots__ = ("_limit", "engine", "in_flight", "relay", "session", "started")
 
     def __init__(self, engine: Engine, session: LegacySession | None = None) -> None:
-        self.engine = engine
-        self.session = session
+        self.engine: Engine = engine
+        self.session: LegacySession | None = session
         # When the session was started here; None for one that was not, and after its end.
         self.started: float | None = None
         # Calls that wait for something. Those of one client by id, as cancellations name them.
@@ -294,8 +294,8 @@ class ClientHandler(MessageHandler):
 
     def start_session(self, revision: Revision, params: InitializeParams) -> None:
         """Keep what `initialize` negotiated."""
-        self.session = self.engine.eras.new_session(revision, params)
-        self.started = perf_counter()
+        self.session: LegacySession | None = self.engine.eras.new_session(revision, params)
+        self.started: float | None = perf_counter()
 
     def _track(self, call: Call) -> InFlight:
         in_flight = self.in_flight[call.id] = InFlight(call)

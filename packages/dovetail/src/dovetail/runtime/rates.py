@@ -35,9 +35,9 @@ class Rate:
             raise UsageError(
                 f"A rate needs a number and a period above 0, got {number} per {per} seconds"
             )
-        self.number = number
-        self.per = per
-        self.burst = _default_burst(number, per) if burst is None else burst
+        self.number: float = number
+        self.per: float = per
+        self.burst: float = _default_burst(number, per) if burst is None else burst
         if not 1 <= self.burst < math.inf:
             raise UsageError(f"A burst must be at least 1, got {burst}")
 
@@ -70,7 +70,7 @@ class Bucket:
     __slots__ = ("_clock", "_level", "_seen", "rate")
 
     def __init__(self, rate: Rate, clock: Callable[[], float] = monotonic) -> None:
-        self.rate = rate
+        self.rate: Rate = rate
         self._clock = clock
         self._level = rate.burst
         self._seen = clock()

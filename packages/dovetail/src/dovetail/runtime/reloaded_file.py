@@ -12,7 +12,7 @@ from dovetail.errors import UsageError
 
 __all__ = ["ReloadedFile"]
 
-logger = logging.getLogger("dovetail")
+logger: logging.Logger = logging.getLogger("dovetail")
 
 T = TypeVar("T")
 

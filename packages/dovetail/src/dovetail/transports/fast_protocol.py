@@ -30,7 +30,7 @@ from dovetail.transports.h11_protocol import TimedH11Protocol
 
 __all__ = ["fast_protocol"]
 
-logger = logging.getLogger("dovetail")
+logger: logging.Logger = logging.getLogger("dovetail")
 
 # Maximum number of cached fingerprints; clients choose their content.
 _MAX_VALIDATED = 1024

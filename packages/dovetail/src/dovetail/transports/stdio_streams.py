@@ -23,7 +23,7 @@ from dovetail.wire.framing import LineBuffer, Oversized, encode_line
 
 __all__ = ["LineReader", "LineReceiver", "LineWriter"]
 
-logger = logging.getLogger("dovetail")
+logger: logging.Logger = logging.getLogger("dovetail")
 
 # The capacity of a pipe. A larger buffer is mapped, faulted in and unmapped for every read.
 _CHUNK = 64 * 1024

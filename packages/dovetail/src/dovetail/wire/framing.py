@@ -142,7 +142,7 @@ class SseBuffer:
         self._draft = _Draft()
         self._is_after_cr = False
         self._is_first_line = True
-        self.last_event_id = b""
+        self.last_event_id: bytes = b""
         self.retry: int | None = None
 
     def feed(self, data: bytes) -> list[SseEvent]:

@@ -15,6 +15,7 @@ from dovetail.core.middleware import AnyMiddleware, wrap_handlers
 from dovetail.core.permission import Permission
 from dovetail.errors import InvalidRequestError, ResourceNotFoundError
 from dovetail.features.middleware import REQUESTS
+from dovetail.runtime.auth_backend import AuthBackend
 from dovetail.runtime.engine import Engine
 from dovetail.runtime.provider import Membership, Provider
 from dovetail.spec.models import Params
@@ -30,7 +31,7 @@ class Mount:
     ) -> None:
         self.provider = provider
         self.view = view
-        self.guard = provider.source.guard
+        self.guard: AuthBackend | None = provider.source.guard
         self._lifespan = provider.source.engine.lifespan
         # Those of the mounted server, which change if it gets more middleware.
         self._handlers: Mapping[str, MethodHandler] = provider.source.handlers

@@ -43,7 +43,7 @@ from dovetail.wire import codec
 
 __all__ = ["UNAVAILABLE", "Mounts", "all_mounted"]
 
-logger = logging.getLogger("dovetail")
+logger: logging.Logger = logging.getLogger("dovetail")
 
 Run = Callable[[Call], Outcome | Coroutine[Any, Any, Outcome]]
 

@@ -28,7 +28,7 @@ class Prefix:
                 "a prefix has 1 to 32 letters, digits, - and _, and begins with a letter or "
                 f"digit; got {text!r}"
             )
-        self.text = text
+        self.text: str = text
 
     def add(self, name: str) -> str:
         """Return the outer name of a tool or prompt."""

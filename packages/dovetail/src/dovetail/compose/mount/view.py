@@ -40,10 +40,10 @@ class View:
         self.prefix = prefix
         self._filter = Filter(include, exclude)
         self._tools = dict(tools or {})
-        self.has_transforms = bool(self._tools)
+        self.has_transforms: bool = bool(self._tools)
         self.visible = visible
         # Whether some entries are hidden or changed.
-        self.is_partial = (
+        self.is_partial: bool = (
             not self._filter.is_empty
             or bool(tools)
             or visible is not None

@@ -22,8 +22,8 @@ class CallLimit:
         self._task = task
         self._cancelling = task.cancelling()
         # In the time of the event loop; infinity: none.
-        self.deadline = deadline
-        self.has_expired = False
+        self.deadline: float = deadline
+        self.has_expired: bool = False
 
     def move(self, deadline: float) -> None:
         """Set another deadline."""

@@ -31,7 +31,7 @@ from dovetail.wire import codec
 
 __all__ = ["ChangeRelay"]
 
-logger = logging.getLogger("dovetail")
+logger: logging.Logger = logging.getLogger("dovetail")
 
 # Seconds between two equal announcements.
 _WINDOW = 1.0

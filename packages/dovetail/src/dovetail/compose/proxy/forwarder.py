@@ -60,13 +60,13 @@ class UpstreamResult:
         connection: UpstreamConnection | None,
         head: ResultHead | None = None,
     ) -> None:
-        self.raw = raw
+        self.raw: Raw = raw
         # The revision that it is written in.
-        self.revision = revision
+        self.revision: Revision = revision
         # None if another process has it.
-        self.connection = connection
+        self.connection: UpstreamConnection | None = connection
         # Modern results only.
-        self.head = head
+        self.head: ResultHead | None = head
 
 
 class Forwarder:
@@ -76,10 +76,10 @@ class Forwarder:
         self, upstream: Upstream, options: Options, client_info: dict[str, Any], max_kept: int
     ) -> None:
         self.upstream = upstream
-        self.asker = SessionAsker()
-        self.kept = KeptCalls(options.state_lifetime, max_kept)
-        self.routed = RoutedCalls(self.kept, self._read_kept)
-        self.limits = CallLimits()
+        self.asker: SessionAsker = SessionAsker()
+        self.kept: KeptCalls = KeptCalls(options.state_lifetime, max_kept)
+        self.routed: RoutedCalls = RoutedCalls(self.kept, self._read_kept)
+        self.limits: CallLimits = CallLimits()
         self._seconds = options.timeout
         self._limit = options.max_result_bytes
         self._client_info = client_info

@@ -38,10 +38,10 @@ class Forwarding:
 
     def __init__(self, call: Call, caller: object, asker: Asker, seconds: float | None) -> None:
         # The call that waits now; a retried request takes over the forwarding of the first one.
-        self.call = call
-        self.caller = caller
-        self.asker = asker
-        self.seconds = seconds
+        self.call: Call = call
+        self.caller: object = caller
+        self.asker: Asker = asker
+        self.seconds: float | None = seconds
         # The time limit of the upstream, while it runs.
         self.limit: CallLimit | None = None
 

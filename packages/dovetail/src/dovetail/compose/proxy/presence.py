@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 __all__ = ["Presence"]
 
-logger = logging.getLogger("dovetail")
+logger: logging.Logger = logging.getLogger("dovetail")
 
 
 class Presence:
@@ -15,8 +15,8 @@ class Presence:
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self.is_unavailable = False
-        self.reason = ""
+        self.is_unavailable: bool = False
+        self.reason: str = ""
         # Called after each change of `is_unavailable`.
         self.on_change: list[Callable[[], None]] = []
 

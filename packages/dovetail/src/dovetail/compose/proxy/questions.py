@@ -102,7 +102,7 @@ class KeptCall:
     """A call at a legacy upstream that a modern caller waits for in several requests."""
 
     def __init__(self, forwarding: Forwarding, owner: str | None) -> None:
-        self.id = secrets.token_hex(8)
+        self.id: str = secrets.token_hex(8)
         self.forwarding = forwarding
         self.owner = owner
         self.running: asyncio.Task[Any] | None = None

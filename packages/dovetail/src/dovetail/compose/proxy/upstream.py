@@ -89,8 +89,8 @@ class Upstream:
         on_open: Callable[[UpstreamConnection], None],
         on_notification: Callable[[Notification], None],
     ) -> None:
-        self.name = settings.name
-        self.presence = Presence(settings.name)
+        self.name: str = settings.name
+        self.presence: Presence = Presence(settings.name)
         self._settings = settings
         self._mode = self._asked_mode = parse_mode(settings.mode)
         self._on_open = on_open

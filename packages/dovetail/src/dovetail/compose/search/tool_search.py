@@ -113,7 +113,7 @@ class ToolSearch:
     def __init__(self, pinned: Iterable[str] = (), *, about: str = "") -> None:
         if isinstance(pinned, str):
             raise UsageError(f"ToolSearch: pinned is a list of tool names, got {pinned!r}")
-        self.pinned = frozenset(pinned)
+        self.pinned: frozenset[str] = frozenset(pinned)
         self.about = about
         self._catalog = _Catalog()
         self._is_installed = False

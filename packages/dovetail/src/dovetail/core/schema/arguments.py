@@ -56,7 +56,9 @@ class ArgumentsSchema:
         self.json_schema = json_schema
         self.names = names
         self.required = required
-        self.positional_only = tuple(each.name for each in parameters if each.is_positional_only)
+        self.positional_only: tuple[str, ...] = tuple(
+            each.name for each in parameters if each.is_positional_only
+        )
         self._decode = decode
         self._accept_json_strings = accept_json_strings
 

@@ -44,11 +44,11 @@ class SchemaWriter:
 
     def __init__(self, *, is_result: bool) -> None:
         self.definitions: Definitions = {}
-        self.differs = False
+        self.differs: bool = False
         # A pattern or a schema by the author: it may be invalid.
-        self.has_foreign_parts = False
+        self.has_foreign_parts: bool = False
         # Decoding runs code of the author, which must not run a second time for results.
-        self.runs_own_code = False
+        self.runs_own_code: bool = False
         self.is_result = is_result
         self._names: dict[Any, str] = {}
         # msgspec sorts the values of a Literal; forms show choices in the order of the source.

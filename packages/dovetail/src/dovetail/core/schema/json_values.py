@@ -27,7 +27,7 @@ __all__ = [
     "show",
 ]
 
-type_names = {
+type_names: dict[Any, str] = {
     bool: "boolean",
     int: "integer",
     float: "number",

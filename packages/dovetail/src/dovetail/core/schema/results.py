@@ -28,14 +28,23 @@ from dovetail.core.schema.validator import SchemaValidator
 
 __all__ = ["ResultSchema", "result_schema"]
 
-TEXT_LIKE = {str, bytes, bytearray, memoryview, type(None), None, Any, inspect.Signature.empty}
-SEQUENCES = {list, tuple, collections.abc.Sequence, collections.abc.Iterable}
+TEXT_LIKE: set[Any] = {
+    str,
+    bytes,
+    bytearray,
+    memoryview,
+    type(None),
+    None,
+    Any,
+    inspect.Signature.empty,
+}
+SEQUENCES: set[Any] = {list, tuple, collections.abc.Sequence, collections.abc.Iterable}
 
 # The schema of these types allows every value of exactly this type.
 EXACT = (int, bool)
 
-encode_scalar = msgspec.json.Encoder().encode
-encode_plainly = functools.partial(
+encode_scalar: Callable[[Any], bytes] = msgspec.json.Encoder().encode
+encode_plainly: Callable[[Any], bytes] = functools.partial(
     encode_json, encode=msgspec.json.Encoder(enc_hook=encode_model).encode
 )
 

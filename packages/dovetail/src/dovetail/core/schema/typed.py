@@ -43,7 +43,7 @@ class TypeSchema:
         repair: Repair | None = None,
     ) -> None:
         self.json_schema = json_schema
-        self.validator = SchemaValidator(json_schema, asserts_formats=True)
+        self.validator: SchemaValidator = SchemaValidator(json_schema, asserts_formats=True)
         self._decode = msgspec.json.Decoder(decoded_type, dec_hook=_decode_custom).decode
         self._differs = differs
         self._noun = noun

@@ -50,9 +50,9 @@ class LegacySession:
         capabilities: dict[str, Any],
         log_rank: int | None,
     ) -> None:
-        self.revision = revision
-        self.client = client
-        self.capabilities = capabilities
+        self.revision: Revision = revision
+        self.client: ClientInfo | None = client
+        self.capabilities: dict[str, Any] = capabilities
         self.log_rank = log_rank
         # Sends requests to the client; None if the transport cannot.
         self.back_channel: BackChannel | None = None
@@ -60,11 +60,11 @@ class LegacySession:
         self._state_owner: str | None = None
         # The stores that have values of this session: those of the server and of its mounts.
         self._state_stores: list[SessionStateStore] = []
-        self.ready = False
+        self.ready: bool = False
         # The capabilities that the server declared; changes of others are not announced.
         self.declared: frozenset[str] = frozenset()
         # False for the shared session of stateless requests, which must not be modified.
-        self.is_kept = True
+        self.is_kept: bool = True
         # Resources the client has subscribed to.
         self.uris: set[str] = set()
         # Tasks that the client created; it is notified of their changes.

@@ -32,7 +32,7 @@ class ListenStream:
     """One open subscriptions/listen request."""
 
     def __init__(self, call: Call, wanted: SubscriptionFilter) -> None:
-        self.id = call.id
+        self.id: bytes = call.id
         self.wanted = wanted
         self.ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._lists = {
@@ -44,7 +44,7 @@ class ListenStream:
         self._items = frozenset(wanted.task_ids or ())
         self._revision = call.era.revision
         # subs.id-on-all: the id as the client wrote it, in type and value
-        self.meta = {SUBSCRIPTION_ID: Raw(call.id)}
+        self.meta: dict[str, Raw] = {SUBSCRIPTION_ID: Raw(call.id)}
         self._raw_meta = codec.encode(self.meta)
 
     def wants(self, change: ChangeEvent) -> bool:

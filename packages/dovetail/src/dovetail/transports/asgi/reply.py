@@ -20,7 +20,7 @@ from dovetail.wire.framing import encode_sse, encode_sse_comment
 
 __all__ = ["EVENT_STREAM", "Reply"]
 
-logger = logging.getLogger("dovetail")
+logger: logging.Logger = logging.getLogger("dovetail")
 
 # http2.sse.accel-buffering (2026-07-28 basic/transports/streamable-http): proxies must not
 # hold events back

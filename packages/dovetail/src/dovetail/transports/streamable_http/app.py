@@ -74,7 +74,7 @@ from dovetail.wire.messages import Notification, Request
 
 __all__ = ["HttpApp", "HttpOptions"]
 
-logger = logging.getLogger("dovetail")
+logger: logging.Logger = logging.getLogger("dovetail")
 
 _MAX_VALIDATED = 1024
 _METHODS = b"POST, GET, DELETE, OPTIONS"
@@ -143,8 +143,10 @@ class HttpApp:
         self._single = (*_SINGLE, *(() if auth is None else auth.credential_headers))
         # Fingerprints of validated requests: only the body of such a request is checked.
         self._validated: set[tuple[Any, ...]] = set()
-        self.modern = ModernEndpoint(engine, header_params, streaming=options.streaming)
-        self.legacy = _legacy_endpoint(engine, options)
+        self.modern: ModernEndpoint = ModernEndpoint(
+            engine, header_params, streaming=options.streaming
+        )
+        self.legacy: LegacyEndpoint = _legacy_endpoint(engine, options)
         self._methods = _STATELESS_METHODS if self.legacy.is_stateless else _METHODS
         self._is_draining = self._is_closing = False
         # Whether another ASGI server runs this application. SIGTERM and SIGINT end the streams

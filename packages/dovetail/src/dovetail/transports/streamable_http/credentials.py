@@ -27,7 +27,7 @@ class WithoutCredentials:
         self._request = request
         self._hidden = hidden
         self._scope: Scope | None = None
-        self.headers = request.headers
+        self.headers: dict[bytes, bytes] = request.headers
 
     @property
     def scope(self) -> Scope:

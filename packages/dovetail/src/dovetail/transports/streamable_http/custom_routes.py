@@ -34,7 +34,7 @@ from dovetail.wire import codec
 
 __all__ = ["RouteEndpoint", "allowed_methods", "find_route"]
 
-logger = logging.getLogger("dovetail")
+logger: logging.Logger = logging.getLogger("dovetail")
 
 _TEXT: Headers = [(b"content-type", b"text/plain; charset=utf-8")]
 _BYTES: Headers = [(b"content-type", b"application/octet-stream")]

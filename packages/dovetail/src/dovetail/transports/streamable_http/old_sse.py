@@ -56,7 +56,7 @@ class OldSseEndpoint:
 
     def __init__(self, engine: Engine, *, path: str, max_streams: int) -> None:
         self.path = path
-        self.messages_path = f"{path}/messages"
+        self.messages_path: str = f"{path}/messages"
         self._engine = engine
         self._max_streams = max_streams
         self._channels: dict[str, _Channel] = {}

@@ -103,7 +103,7 @@ class SessionPostLink(PostLink):
         self, session: HttpSession, reply: Reply, message: Request | Batch, *, primes: bool
     ) -> None:
         self.reply = reply
-        self.http_session = session
+        self.http_session: HttpSession = session
         self._message = message
         self._primes = primes
         self._stream: Stream | None = None

@@ -41,10 +41,10 @@ class HttpSession(NullLink):
     __slots__ = ("_feed", "_next_stream", "general", "handler", "id", "owner", "streams")
 
     def __init__(self, engine: Engine, principal: Principal | None) -> None:
-        self.handler = ClientHandler(engine)
+        self.handler: ClientHandler = ClientHandler(engine)
         # The owner, not the permissions, which may change.
-        self.owner = owner_of(principal)
-        self.id = ""
+        self.owner: str | None = owner_of(principal)
+        self.id: str = ""
         # Streams that the client may resume, oldest first.
         self.streams: OrderedDict[str, Stream] = OrderedDict()
         self._next_stream = 0

@@ -29,12 +29,12 @@ class Stream:
     __slots__ = ("finished", "log", "reply", "sent_bytes")
 
     def __init__(self, log: EventLog, reply: StreamOutput) -> None:
-        self.log = log
+        self.log: EventLog = log
         self.reply: StreamOutput | None = reply
         # Total bytes sent on the stream.
-        self.sent_bytes = 0
+        self.sent_bytes: int = 0
         # No more messages will be sent on the stream.
-        self.finished = False
+        self.finished: bool = False
 
     @property
     def is_open(self) -> bool:
