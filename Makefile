@@ -20,7 +20,7 @@ export PYTHONDONTWRITEBYTECODE :=
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-print-directory
-.PHONY: help setup serve check format contracts test test-all test-lowest test-pythons cover durability packages fuzz gallery console-pictures docs site api changelog openapi conformance audit bench bench-setup soak cluster clean
+.PHONY: help setup serve check format contracts test test-all test-lowest test-pythons cover durability packages types fuzz gallery console-pictures docs site api changelog openapi conformance audit bench bench-setup soak cluster clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' Makefile
@@ -154,6 +154,14 @@ gallery: $(VENV) $(SYSTEM) ## draw docs/gallery.md with the design server
 
 packages: $(VENV) ## build each wheel and install it in an empty environment
 	@$(BIN)/python -m tools.check_packages
+
+types: $(VENV) .pyright/.stamp ## measure how much of the public API type checkers know without inference
+	@$(BIN)/python -m tools.type_completeness .pyright/node_modules/.bin/pyright
+
+.pyright/.stamp: Makefile
+	@$(NEED) npm
+	@npm install --prefix .pyright --no-package-lock --ignore-scripts --no-audit --no-fund --loglevel=error pyright@1
+	@touch $@
 
 fuzz: $(VENV) .proxies/.stamp ## run the property tests with many more examples, and more damaged lines
 	@FUZZ_LINES=200000 $(BIN)/pytest --quiet --timeout=0 packages/dovetail/tests/deep/fuzz
