@@ -214,7 +214,7 @@ class HttpChannel(Channel):
     async def _send_notice(self, message: Notification | None, data: bytes) -> None:
         what = "a response" if message is None else message.method
         try:
-            async with time_limit(_NOTICE_SECONDS):
+            with time_limit(_NOTICE_SECONDS):
                 if self._sse is not None:
                     await self._sse.send(data, what)
                 else:

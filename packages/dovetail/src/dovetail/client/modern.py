@@ -307,7 +307,7 @@ class ModernClientEra(ClientEra):
         params = {"notifications": subscription.interest.to_filter(), "_meta": self._envelope(None)}
         agreed: Interest | None = None
         try:
-            async with time_limit(self.settings.timeout):
+            with time_limit(self.settings.timeout):
                 self.rpc.send_in_background(call, params)
                 agreed = await stream.acknowledged
         except TimeoutError:

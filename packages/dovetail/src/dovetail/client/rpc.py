@@ -241,7 +241,7 @@ class RpcConnection:
             # lifecycle.timeouts.set (2025-11-25 basic/lifecycle): every request has a timeout.
             if timeout == math.inf:
                 return await self._wait_for_result(call, params)
-            async with time_limit(timeout):
+            with time_limit(timeout):
                 return await self._wait_for_result(call, params)
         except TimeoutError:
             reason = f"No answer within {timeout:g} s"

@@ -2,54 +2,33 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import math
 from collections.abc import Iterator
 from contextvars import ContextVar, Token
-from types import TracebackType
+from typing import Self
+
+from dovetail.runtime.deadlines import TaskDeadline
 
 __all__ = ["pause_time_limits", "time_limit"]
 
 
-class time_limit:
-    """`asyncio.timeout`, where infinity means no limit, and which can be paused."""
+class time_limit(TaskDeadline):
+    """Limits the time of a block that may wait for a login; infinity means no limit."""
 
-    __slots__ = ("_timeout", "_token")
+    __slots__ = ("_token",)
 
-    def __init__(self, seconds: float) -> None:
-        self._timeout = asyncio.timeout(None if seconds == math.inf else seconds)
-        self._token: Token[tuple[time_limit, ...]] | None = None
+    def __enter__(self) -> Self:
+        self._token: Token[tuple[time_limit, ...]] = _running.set((*_running.get(), self))
+        return self
 
-    async def __aenter__(self) -> None:
-        await self._timeout.__aenter__()
-        self._token = _running.set((*_running.get(), self))
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        assert self._token is not None
+    def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
         _running.reset(self._token)
-        self._token = None
-        await self._timeout.__aexit__(kind, error, traceback)
-
-    @property
-    def deadline(self) -> float | None:
-        """When the limit ends the block; None if it does not, or has already."""
-        # A task that was started in the block may outlive it and still see the limit.
-        is_running = self._token is not None and not self._timeout.expired()
-        return self._timeout.when() if is_running else None
-
-    def move(self, deadline: float | None) -> None:
-        """Change the deadline, if the block has not ended."""
-        if self._token is not None and not self._timeout.expired():
-            self._timeout.reschedule(deadline)
+        super().__exit__(kind, *rest)
 
 
-# The limits around the current code, the innermost last.
+# The limits around the current code, the innermost last. A task that was started in a block may
+# outlive it and still see the limit.
 _running: ContextVar[tuple[time_limit, ...]] = ContextVar("time_limits", default=())
 
 
@@ -59,16 +38,11 @@ def pause_time_limits() -> Iterator[None]:
 
     A request that waits for a login would otherwise end before the user has read the page.
     """
-    now = asyncio.get_running_loop().time
-    paused = [
-        (limit, deadline - now())
-        for limit in _running.get()
-        if (deadline := limit.deadline) is not None
-    ]
+    paused = [(limit, limit.left()) for limit in _running.get() if limit.due < math.inf]
     for limit, _ in paused:
         limit.move(None)
     try:
         yield
     finally:
         for limit, rest in paused:
-            limit.move(now() + rest)
+            limit.move(rest)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
 from dovetail.errors import LimitError
 from dovetail.runtime.coroutines import resume_coroutine
+from dovetail.runtime.deadlines import TaskDeadline
 
 __all__ = ["MiddlewareTimeLimit"]
 
@@ -20,14 +20,14 @@ class MiddlewareTimeLimit:
     It is made when the middleware waits for something; most calls never do.
     """
 
-    __slots__ = ("_left", "_method", "_paused", "_seconds", "_timeout")
+    __slots__ = ("_left", "_limit", "_method", "_paused", "_seconds")
 
     def __init__(self, seconds: float | None, method: str, handlers_running: int) -> None:
         """`seconds`: the limit, None for no limit."""
         self._seconds = seconds
         self._method = method
         self._paused = handlers_running
-        self._timeout: asyncio.Timeout | None = None
+        self._limit: TaskDeadline | None = None
         self._left = seconds or 0.0
 
     async def run(self, middleware: Coroutine[Any, Any, T], awaited: Any) -> T:
@@ -37,15 +37,13 @@ class MiddlewareTimeLimit:
         if self._seconds is None:
             result = await rest
             return result
-        self._timeout = asyncio.timeout(None)
+        limit = self._limit = TaskDeadline(None if self._paused else self._left)
         try:
-            async with self._timeout:
-                if not self._paused:
-                    self._start()
+            with limit:
                 result = await rest
                 return result
         except TimeoutError:
-            if not self._timeout.expired():
+            if not limit.has_expired:
                 raise
             raise LimitError(
                 f"A middleware exceeded the time limit of {self._seconds:g} s for {self._method}"
@@ -54,18 +52,12 @@ class MiddlewareTimeLimit:
     def pause(self) -> None:
         """Stop counting the time, because a handler runs."""
         self._paused += 1
-        if self._timeout is not None and self._paused == 1:
-            due = self._timeout.when()
-            assert due is not None
-            self._left = due - asyncio.get_running_loop().time()
-            self._timeout.reschedule(None)
+        if self._limit is not None and self._paused == 1:
+            self._left = self._limit.left()
+            self._limit.move(None)
 
     def resume(self) -> None:
         """Count the time again."""
         self._paused -= 1
-        if self._timeout is not None and not self._paused:
-            self._start()
-
-    def _start(self) -> None:
-        assert self._timeout is not None
-        self._timeout.reschedule(asyncio.get_running_loop().time() + self._left)
+        if self._limit is not None and not self._paused:
+            self._limit.move(self._left)

@@ -23,6 +23,7 @@ from dovetail.core.options import Options
 from dovetail.core.principal import Principal, owner_of
 from dovetail.errors import LimitError
 from dovetail.runtime.coroutines import resume_coroutine
+from dovetail.runtime.deadlines import current_deadlines
 from dovetail.runtime.fair_queue import FairQueue
 from dovetail.runtime.middleware_time import MiddlewareTimeLimit
 from dovetail.runtime.workers import WorkerPool
@@ -42,8 +43,8 @@ class HandlerRunner:
         self._workers = WorkerPool(options.worker_threads)
         self._threads = _Threads(options.worker_threads)
         self._slots = _Slots(options.concurrency, options.queue)
-        self._clock = _Clock(options.timeout, options.idle_timeout)
         self._timeout: float | None = options.timeout
+        self._idle_timeout: float | None = options.idle_timeout
 
     def limit_middleware(self, call: Call, handlers_running: int) -> MiddlewareTimeLimit:
         """Return the time limit for the middleware of a call."""
@@ -112,7 +113,12 @@ class HandlerRunner:
         shape: Callable[[Call, Any], T],
     ) -> T:
         """Await the rest of a function that has suspended, with its timeouts."""
-        timer = self._clock.start(call, handler)
+        timer = _RunTimer(
+            call,
+            handler,
+            self._timeout if handler.timeout is None else handler.timeout,
+            self._idle_timeout if handler.idle_timeout is None else handler.idle_timeout,
+        )
         try:
             value = await running
         except (SystemExit, asyncio.CancelledError) as error:
@@ -185,8 +191,7 @@ class TaskRunner(HandlerRunner):
         self._threads = _Threads(options.worker_threads)
         self._slots = _Slots(options.task_concurrency, sys.maxsize)
         # Only the timeouts of a tool itself apply to tasks.
-        self._clock = _Clock(None, None)
-        self._timeout = None
+        self._timeout = self._idle_timeout = None
 
     def release_slot(self) -> None:
         """Release the slot of a run that waits for the client."""
@@ -345,67 +350,12 @@ class _Threads:
         self._held[owner] += 1
 
 
-class _Clock:
-    """One event loop timer for all runs, set to the earliest deadline of any of them.
-
-    One event loop timer per run would take a tenth of the time of a short call.
-    """
-
-    def __init__(self, timeout: float | None, idle_timeout: float | None) -> None:
-        self._timeout = timeout
-        self._idle_timeout = idle_timeout
-        self._timers: set[_RunTimer] = set()
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._handle: asyncio.TimerHandle | None = None
-        self._fires_at = math.inf
-
-    def start(self, call: Call, handler: Handler) -> _RunTimer:
-        """Start the timeouts of a run."""
-        timer = _RunTimer(
-            self,
-            call,
-            handler,
-            self._timeout if handler.timeout is None else handler.timeout,
-            self._idle_timeout if handler.idle_timeout is None else handler.idle_timeout,
-        )
-        self._timers.add(timer)
-        self.schedule(timer)
-        return timer
-
-    def schedule(self, timer: _RunTimer) -> None:
-        """Make sure that the clock fires when this run is due."""
-        if timer.loop is not self._loop:
-            # A server may be used in several event loops, one after another.
-            self._loop, self._fires_at = timer.loop, math.inf
-        if timer.due < self._fires_at:
-            if self._handle is not None:
-                self._handle.cancel()
-            self._fires_at = timer.due
-            self._handle = timer.loop.call_at(timer.due, self._fire)
-
-    def forget(self, timer: _RunTimer) -> None:
-        """Remove a run that has ended."""
-        self._timers.discard(timer)
-
-    def _fire(self) -> None:
-        assert self._loop is not None
-        self._fires_at = math.inf
-        now = self._loop.time()
-        for timer in tuple(self._timers):
-            if timer.loop is not self._loop:
-                self._timers.discard(timer)  # its event loop has ended
-            elif timer.due <= now:
-                timer.expire(now)
-            else:
-                self.schedule(timer)
-
-
 class _RunTimer:
     """The timeouts of one run, and the means to interrupt it."""
 
     __slots__ = (
+        "_all",
         "_call",
-        "_clock",
         "_deadline",
         "_handler",
         "_held_since",
@@ -413,27 +363,20 @@ class _RunTimer:
         "_idle_deadline",
         "_task",
         "_timeout",
-        "loop",
         "outcome",
     )
 
     def __init__(
-        self,
-        clock: _Clock,
-        call: Call,
-        handler: Handler,
-        timeout: float | None,
-        idle: float | None,
+        self, call: Call, handler: Handler, timeout: float | None, idle: float | None
     ) -> None:
-        self._clock = clock
         self._call = call
         self._handler = handler
         self._timeout = timeout
         self._idle = idle
-        self.loop = loop = asyncio.get_running_loop()
+        self._all = current_deadlines()
         self._task = asyncio.current_task()
         self.outcome: Exception | None = None
-        now = loop.time()
+        now = self._all.loop.time()
         # When the timeouts were paused; the function may already wait for the client.
         self._held_since = now if call.holds else None
         self._deadline = math.inf if timeout is None else now + timeout
@@ -442,6 +385,7 @@ class _RunTimer:
         call.on_hold = self.hold
         if idle is not None:
             call.on_activity = self._extend_idle
+        self._all.add(self)
 
     @property
     def due(self) -> float:
@@ -460,7 +404,7 @@ class _RunTimer:
         """Stop the timeouts; True if the run was interrupted and not cancelled from outside."""
         call = self._call
         call.interruption = call.on_hold = call.on_activity = None
-        self._clock.forget(self)
+        self._all.remove(self)
         if self.outcome is None or self._task is None:
             return False
         # Undo the cancellation of `interrupt`; one that remains came from outside.
@@ -469,17 +413,17 @@ class _RunTimer:
     def hold(self) -> None:
         """Pause or resume the timeouts, depending on whether the call waits for its client."""
         if self._held_since is None:
-            self._held_since = self.loop.time()
+            self._held_since = self._all.loop.time()
         elif not self._call.holds:
-            self._deadline += self.loop.time() - self._held_since
+            self._deadline += self._all.loop.time() - self._held_since
             self._held_since = None
             self._extend_idle()
-            self._clock.schedule(self)
+            self._all.moved(self)
 
     def _extend_idle(self) -> None:
-        # May be called from a worker thread: it only sets a number that the clock reads.
+        # May be called from a worker thread: it only sets a number that the timer reads.
         if self._idle is not None:
-            self._idle_deadline = self.loop.time() + self._idle
+            self._idle_deadline = self._all.loop.time() + self._idle
 
     def expire(self, now: float) -> None:
         """Interrupt the run with an error that names the exceeded timeout."""

@@ -14,7 +14,7 @@ from tests.peers.scripted import run
 
 def test_a_limit_ends_its_block() -> None:
     async def use() -> None:
-        async with time_limit(0):
+        with time_limit(0):
             await asyncio.Event().wait()
 
     with pytest.raises(TimeoutError):
@@ -23,7 +23,7 @@ def test_a_limit_ends_its_block() -> None:
 
 def test_infinity_is_no_limit() -> None:
     async def use() -> None:
-        async with time_limit(math.inf):
+        with time_limit(math.inf):
             pass_time(1e9)
             with pause_time_limits():
                 await asyncio.sleep(0)
@@ -33,15 +33,14 @@ def test_infinity_is_no_limit() -> None:
 
 def test_limits_do_not_run_while_they_are_paused() -> None:
     async def use() -> None:
-        async with time_limit(1000), time_limit(500):
+        with time_limit(1000), time_limit(500):
             with pause_time_limits():
                 pass_time(2000)
                 await asyncio.sleep(0)
             await asyncio.sleep(0)
-            with pytest.raises(TimeoutError):
-                async with time_limit(100):
-                    pass_time(150)
-                    await asyncio.Event().wait()
+            with pytest.raises(TimeoutError), time_limit(100):
+                pass_time(150)
+                await asyncio.Event().wait()
             # What was left before the pause is left after it.
             pass_time(400)
             await asyncio.Event().wait()
@@ -59,7 +58,7 @@ def test_a_task_that_outlives_the_block_can_still_pause() -> None:
             with pause_time_limits():
                 await asyncio.sleep(0)
 
-        async with time_limit(1000):
+        with time_limit(1000):
             task = asyncio.ensure_future(later())
         go_on.set()
         await task

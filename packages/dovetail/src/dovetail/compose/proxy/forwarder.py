@@ -10,7 +10,6 @@ from weakref import WeakKeyDictionary
 from msgspec import Raw
 
 from dovetail.compose.proxy.back_channel import SessionAsker, ask_all
-from dovetail.compose.proxy.call_limits import CallLimits
 from dovetail.compose.proxy.connection import UpstreamConnection
 from dovetail.compose.proxy.envelopes import count_hops, declared_by, make_meta, stamp_modern
 from dovetail.compose.proxy.failures import UpstreamError, explain
@@ -32,6 +31,7 @@ from dovetail.core.principal import owner_of
 from dovetail.eras.select import LegacySession
 from dovetail.errors import AccessDeniedError, PeerError, RpcError, TransportError, UnreachableError
 from dovetail.runtime.connection import Connection
+from dovetail.runtime.deadlines import TaskDeadline
 from dovetail.spec.revisions import Family, Revision
 
 __all__ = ["Forwarder", "UpstreamResult"]
@@ -79,7 +79,6 @@ class Forwarder:
         self.asker: SessionAsker = SessionAsker()
         self.kept: KeptCalls = KeptCalls(options.state_lifetime, max_kept)
         self.routed: RoutedCalls = RoutedCalls(self.kept, self._read_kept)
-        self.limits: CallLimits = CallLimits()
         self._seconds = options.timeout
         self._limit = options.max_result_bytes
         self._client_info = client_info
@@ -183,16 +182,16 @@ class Forwarder:
         method: str,
         params: dict[str, Any],
     ) -> Raw:
-        limit = forwarding.limit = self.limits.start(forwarding.seconds)
+        limit = forwarding.limit = TaskDeadline(forwarding.seconds)
         try:
-            return await connection.exchange(forwarding, method, params)
-        except asyncio.CancelledError:
-            if not limit.take_cancellation():
+            with limit:
+                return await connection.exchange(forwarding, method, params)
+        except TimeoutError:
+            if not limit.has_expired:
                 raise
             text = f"no answer to {method} within {forwarding.seconds:g} s"
             raise TimeoutError(text) from None
         finally:
-            self.limits.end(limit)
             forwarding.limit = None
 
     async def _to_modern(

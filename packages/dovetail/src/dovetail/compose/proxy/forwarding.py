@@ -7,14 +7,12 @@ connection knows which calls are in flight, and one connection serves one caller
 
 from __future__ import annotations
 
-import asyncio
-import math
 from collections.abc import Awaitable, Mapping
 from contextvars import ContextVar
 from typing import Any, Protocol, TypeVar
 
-from dovetail.compose.proxy.call_limits import CallLimit
 from dovetail.core.call import Call
+from dovetail.runtime.deadlines import TaskDeadline
 from dovetail.spec.keys import LOG_LEVELS
 from dovetail.spec.models import LogParams, ProgressParams
 from dovetail.wire import codec
@@ -43,7 +41,7 @@ class Forwarding:
         self.asker: Asker = asker
         self.seconds: float | None = seconds
         # The time limit of the upstream, while it runs.
-        self.limit: CallLimit | None = None
+        self.limit: TaskDeadline | None = None
 
     def progressed(self, params: ProgressParams) -> None:
         """Pass progress on, with the caller's token."""
@@ -77,9 +75,8 @@ class Forwarding:
             self._move_limit(self.seconds)
 
     def _move_limit(self, seconds: float | None) -> None:
-        if self.limit is not None and not self.limit.has_expired:
-            now = asyncio.get_running_loop().time()
-            self.limit.move(math.inf if seconds is None else now + seconds)
+        if self.limit is not None:
+            self.limit.move(seconds)
 
 
 # The forwarding whose response is read in this context.

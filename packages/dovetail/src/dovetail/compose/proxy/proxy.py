@@ -163,7 +163,6 @@ class Proxy(Server):
                 await self._monitor.close()
             await self.relay.close()
             self.forwarder.kept.close()
-            self.forwarder.limits.close()
             await self._upstream.close()
 
     def _make_provider(self) -> Provider:

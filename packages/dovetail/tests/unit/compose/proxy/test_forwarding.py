@@ -7,9 +7,9 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from dovetail.compose.proxy.call_limits import CallLimits
 from dovetail.compose.proxy.forwarding import Forwarding, current_forwarding
 from dovetail.core.call import Call, Peer
+from dovetail.runtime.deadlines import TaskDeadline
 from dovetail.spec.models import LogParams, ProgressParams
 from tests.unit.fakes import drive, make_call, sent_by
 
@@ -51,14 +51,12 @@ def test_the_time_limit_stops_while_the_caller_is_asked() -> None:
     async def scenario() -> None:
         forwarding = forwarding_of(make_call(), 1000.0)
         assert await forwarding.ask("roots/list", {"a": 1}) == {"method": "roots/list", "a": 1}
-        limits = CallLimits()
-        limit = forwarding.limit = limits.start(1000.0)
+        limit = forwarding.limit = TaskDeadline(1000.0)
         asking = asyncio.ensure_future(forwarding.ask("roots/list", {}))
         await asyncio.sleep(0)
-        assert limit.deadline == math.inf
+        assert limit.due == math.inf
         await asking
-        assert limit.deadline < math.inf
-        limits.close()
+        assert limit.due < math.inf
 
     drive(scenario())
     assert current_forwarding.get() is None
