@@ -68,3 +68,10 @@ def test_a_file_that_cannot_be_loaded_is_reported_in_the_chosen_format(tmp_path:
     assert outcome.exit_code == 4
     line = json.loads(outcome.stderr)
     assert line["level"] == "ERROR" and "ZeroDivisionError" in line["message"]
+
+
+def test_a_line_about_the_process_cannot_rewrite_the_terminal(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    write_line("Traceback:\n  \x1b[2Jfile")
+    assert capsys.readouterr().err == "Traceback:\n  \\x1b[2Jfile\n"
