@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 import sys
 
+from dovetail.cli.escaping import escape_control
+
 __all__ = ["choose_log_format", "log_format_arguments", "log_requests", "write_line"]
 
 
@@ -38,11 +40,12 @@ def _make_formatter(text: str | None = None) -> logging.Formatter:
 
 
 def write_line(text: str, level: int = logging.INFO) -> None:
-    """Write a line about the process itself to stderr; a traceback has several."""
+    """Write a line about the process itself to stderr."""
     if _Chosen.is_json:
         record = logging.LogRecord("dovetail", level, "", 0, text, (), None)
         text = _make_formatter().format(record)
-    sys.stderr.write(f"{text}\n")
+    # An error of the start may have a traceback.
+    sys.stderr.write(f"{escape_control(text)}\n")
     sys.stderr.flush()
 
 
