@@ -39,7 +39,7 @@ from dovetail.wire.messages import Notification
 
 __all__ = ["ExtensionMethod", "Extensions", "read_params"]
 
-# base.meta.key-prefix-grammar (2026-07-28 basic/index): labels with dots, a slash, and the name.
+# versioning.extension-id (2026-07-28 basic/versioning): labels with dots, a slash, and the name.
 _LABEL = r"[A-Za-z]([A-Za-z0-9-]*[A-Za-z0-9])?"
 _NAME = re.compile(rf"{_LABEL}(\.{_LABEL})*/[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?")
 _KNOWN = frozenset(known.name for known in METHODS)
@@ -212,6 +212,7 @@ def _serve(
         return result
 
     def run(call: Call) -> Any:
+        # versioning.extension-fallback (2026-07-28 basic/versioning)
         try:
             extension.require(CallFacts(call))
         except RpcError:
