@@ -317,8 +317,8 @@ class Call:
     # Where the request comes from: what the transport passes as `ctx.scope`.
     origin: Origin = StaticScope(None)
     principal: Principal | None = None
-    # The task that the call runs as, if the client fetches the result later.
-    task: DetachedRun | None = None
+    # What the call runs in if it outlives its request: the client fetches the result later.
+    detached: DetachedRun | None = None
     # The state of the call.
     phase: CallState = NEW
     # The author's function that serves the call, once it has started.
@@ -446,14 +446,14 @@ class Call:
     def notify(self, method: str, params: bytes) -> None:
         """Send a notification that belongs to this request, unless the request is over."""
         if self.phase.is_open:
-            if self.task is None:
+            if self.detached is None:
                 self.link.send(Notification(method, Raw(params)))
             else:
-                self.task.tell(method, params)
+                self.detached.tell(method, params)
 
     async def drain(self) -> None:
-        """Wait for a slow client; returns at once in a task, which has no connection."""
-        if self.task is None:
+        """Wait for a slow client; returns at once in a detached run, which has no connection."""
+        if self.detached is None:
             await self.link.drain()
 
 

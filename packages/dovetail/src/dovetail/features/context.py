@@ -205,8 +205,8 @@ class Context(CallFacts, Generic[LifespanT]):
                 if inspect.isawaitable(value):
                     value = await value
                 raw = record.results[key] = msgspec.Raw(_recordable(key, value))
-                if self._call.task is not None:
-                    await self._call.task.recorded()
+                if self._call.detached is not None:
+                    await self._call.detached.recorded()
         if type is None:
             return codec.decode_json(raw)
         return type_schema(type).decode(bytes(raw))

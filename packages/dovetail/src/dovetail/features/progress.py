@@ -37,8 +37,8 @@ class ProgressReporter:
         call = self._call
         if call.on_activity is not None:
             call.on_activity()
-        if call.task is not None:
-            call.task.progressed(done, total, message)
+        if call.detached is not None:
+            call.detached.progressed(done, total, message)
         token = call.progress_token
         # JSON has no NaN or Infinity; the client would get null.
         if token is None or not math.isfinite(done):

@@ -373,7 +373,7 @@ class Tools:
         if tool is None or (
             # The permission of a task was checked when it was created.
             (tool.requirements.scopes or call.services.permission is not None)
-            and call.task is None
+            and call.detached is None
             and not may_use(call, tool.requirements)
         ):
             # tools.call.unknown (2025-11-25 server/tools): a protocol error, not a result

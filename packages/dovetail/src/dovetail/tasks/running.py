@@ -63,7 +63,7 @@ class RunningTasks:
         assert self._runner is not None
         resumable = self._is_resumable(call.params.name)  # type: ignore[attr-defined]
         run = TaskRun(row, call, self, self._runner, resumable=resumable, attempts=attempts)
-        call.task, call.services = run, self._ready
+        call.detached, call.services = run, self._ready
         return run
 
     def _begin(self, run: TaskRun) -> None:

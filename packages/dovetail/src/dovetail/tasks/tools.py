@@ -107,7 +107,7 @@ def divert(
     `offered`: the server has tools that run as tasks, so it declares tasks to clients.
     """
     option: TaskOption | None = tool.task
-    if call.task is None and _becomes_task(call, tool.listing.name, option, offered=offered):
+    if call.detached is None and _becomes_task(call, tool.listing.name, option, offered=offered):
         return _start_task(call, tool, None if option is None else option.pre_task)
     if option is None or option.pre_task is None:
         return None

@@ -53,7 +53,7 @@ def make_run(**how: Any) -> tuple[TaskRun, Keeper]:
     runner = TaskRunner(Options())
     runner.reclaim_slot()  # as if it had begun
     run = TaskRun(make_row(), call, keeper, runner, **{"resumable": False, **how})
-    call.task = run
+    call.detached = run
     return run, keeper
 
 

@@ -69,7 +69,7 @@ class Mount:
         kept = self._engine
         engine = kept[1] if kept[0] is outer else self._engine_for(outer)  # type: ignore[arg-type]
         # A task keeps its runner, whose slots are apart from those of other calls.
-        call.services = engine if call.task is None else engine._replace(runner=outer.runner)
+        call.services = engine if call.detached is None else engine._replace(runner=outer.runner)
         call.replace_params(params)
         try:
             outcome = engine.dispatcher.delegate(call, self._handlers[call.method])

@@ -45,7 +45,7 @@ class LegacyEra(Era):
 
     def ask(self, call: Call, ask: Ask) -> Coroutine[Any, Any, Raw]:
         """Return the recorded answer, or send a request to the client."""
-        return self._ask(call, ask) if call.task is None else call.task.ask(ask)
+        return self._ask(call, ask) if call.detached is None else call.detached.ask(ask)
 
     async def _ask(self, call: Call, ask: Ask) -> Raw:
         answer = call.record.answer_to(ask)

@@ -70,4 +70,4 @@ class ModernEra(Era):
 
     def ask(self, call: Call, ask: Ask) -> Coroutine[Any, Any, Raw]:
         """Return the recorded answer or end this run; a task waits for the answer instead."""
-        return self.rounds.ask(call, ask) if call.task is None else call.task.ask(ask)
+        return self.rounds.ask(call, ask) if call.detached is None else call.detached.ask(ask)
