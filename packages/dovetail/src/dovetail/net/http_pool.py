@@ -19,6 +19,7 @@ from dovetail.net.http_connection import (
     explain_os_error,
 )
 from dovetail.net.http_endpoint import Endpoint
+from dovetail.net.http_proxy import find_proxy, open_tunnel
 
 __all__ = ["HttpPool"]
 
@@ -40,14 +41,18 @@ class HttpPool:
     """Connections to one origin.
 
     `find_address` returns the address to connect to; without it, the system resolves the host.
+    `uses_proxy`: connect through the proxy that the environment names.
     """
 
     def __init__(
         self,
         endpoint: Endpoint,
         find_address: Callable[[Endpoint], Awaitable[str]] | None = None,
+        *,
+        uses_proxy: bool = False,
     ) -> None:
         self.endpoint: Endpoint = endpoint
+        self._uses_proxy = uses_proxy
         self._find_address = find_address
         self._idle: list[HttpConnection] = []
         # Includes connections that are closing: `close` waits for all of them.
@@ -145,6 +150,12 @@ class HttpPool:
             self._context = ssl.create_default_context()
         try:
             async with asyncio.timeout(_CONNECT_SECONDS):
+                proxy = find_proxy(endpoint) if self._uses_proxy else None
+                if proxy is not None and self._context is not None:
+                    connection = HttpConnection(endpoint)
+                    await open_tunnel(proxy, endpoint, connection, self._context)
+                    self._all.add(connection)
+                    return connection
                 find = self._find_address
                 _, connection = await asyncio.get_running_loop().create_connection(
                     lambda: HttpConnection(endpoint),

@@ -149,7 +149,9 @@ class AuthFetch:
         fields = [("Accept", "application/json"), ("Accept-Encoding", "identity"), *headers]
         pool = self._pools.get(endpoint.origin)
         if pool is None:
-            pool = HttpPool(endpoint, self.policy.find_address)
+            pool = HttpPool(
+                endpoint, self.policy.find_address, uses_proxy=self.policy.allows_any_address
+            )
             self._pools[endpoint.origin] = pool
         report_trace(method, str(endpoint), fields, body)
         try:

@@ -55,6 +55,11 @@ class UrlPolicy:
         # Origins that need no check of their address: the server itself, and what the user named.
         self._trusted = set() if server is None else {server.origin}
 
+    @property
+    def allows_any_address(self) -> bool:
+        """Whether addresses are not checked, so that a proxy may choose them."""
+        return self._server is None
+
     def trust(self, url: str, what: str) -> None:
         """Allow any address for a URL that the user named; raises AuthorizationError."""
         self._trusted.add(self.check(url, what).origin)
