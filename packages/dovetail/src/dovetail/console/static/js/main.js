@@ -44,7 +44,10 @@ function App() {
   const [route, setRoute] = useState(readRoute);
   useEffect(() => {
     loadConfig().then(setConfig, (error) => setFailure(error.message));
-    addEventListener("hashchange", () => setRoute(readRoute()));
+    const follow = () => setRoute(readRoute());
+    addEventListener("hashchange", follow);
+    // It may have changed since the first drawing.
+    follow();
     addEventListener("pagehide", () => sessions.forEach((each) => each.client.close()));
     // A page from the back-forward cache has a closed connection.
     addEventListener("pageshow", (event) => event.persisted && sessions.forEach((each) => each.connect()));
