@@ -80,7 +80,8 @@ LAYERS: dict[str, tuple[str, ...]] = {
 # own names (`from dovetail import Server`), not the modules below it.
 PACKAGES: dict[str, tuple[str, ...]] = {
     # The checker tests any server from outside, so it uses nothing of the server side.
-    "dovetail_check": ("dovetail.errors", "dovetail.wire", "dovetail.spec", "dovetail.commands"),
+    # `schema` reads schemas of others and imports nothing.
+    "dovetail_check": (*(f"dovetail.{layer}" for layer in _PROTOCOL), "dovetail.commands"),
     "dovetail_pytest": ("dovetail_check",),
     # Parts of the framework that are installed on demand, and ready servers, use what any user may.
     "dovetail_openapi": PUBLIC_MODULES,

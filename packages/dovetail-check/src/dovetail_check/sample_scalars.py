@@ -8,7 +8,7 @@ from itertools import count, islice
 from math import ceil, floor
 from typing import Any
 
-from dovetail_check.schema_merging import NoSampleError, Schema
+from dovetail.schema import Schema
 from dovetail_check.text_patterns import UnknownPatternError, text_for
 
 __all__ = ["NoSampleError", "numbers", "texts"]
@@ -41,6 +41,10 @@ _LONGEST = 100_000
 _EXTRAS = (0, 1, 2, 3, 4, 7, 11, 15, 19, 31, 63, 127, 255)
 _BRANCHES = 4
 _MANY = 1000
+
+
+class NoSampleError(Exception):
+    """No value can be generated for the schema."""
 
 
 def texts(schema: Schema) -> Iterator[str]:

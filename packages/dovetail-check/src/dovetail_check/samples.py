@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import chain, islice, product
 from typing import Any
 
+from dovetail.schema import Schema, resolve
 from dovetail_check.json_schemas import validation_errors
 from dovetail_check.sample_scalars import NoSampleError, numbers, texts
-from dovetail_check.schema_merging import Schema, merge, resolve
 
 __all__ = ["NoSampleError", "sample", "samples"]
 
@@ -74,20 +74,17 @@ def _suggested(schema: Schema) -> Iterator[Any]:
 
 
 def _branches(schema: Schema) -> Iterator[Schema]:
-    """Yield the schema without combinators, once for each branch."""
-    for key in ("allOf", "anyOf", "oneOf"):
+    """Yield what each branch of a union or of a condition requires, together with the rest."""
+    for key in ("anyOf", "oneOf"):
         parts = schema.get(key)
         if isinstance(parts, list) and parts:
             rest = {name: value for name, value in schema.items() if name != key}
-            if key == "allOf":
-                yield merge(rest, *parts)
-            else:
-                yield from (merge(rest, part) for part in parts)
+            yield from ({"allOf": [rest, part]} for part in parts)
             return
     if "if" in schema:
         rest = {name: v for name, v in schema.items() if name not in ("if", "then", "else")}
-        yield merge(rest, schema["if"], schema.get("then", True))
-        yield merge(rest, schema.get("else", True))
+        yield {"allOf": [rest, schema["if"], schema.get("then", True)]}
+        yield {"allOf": [rest, schema.get("else", True)]}
 
 
 def _types(schema: Schema) -> list[str]:

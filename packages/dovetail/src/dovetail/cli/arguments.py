@@ -18,6 +18,7 @@ from typing import Any
 import msgspec
 
 from dovetail.errors import UsageError
+from dovetail.schema import choices, resolve, variants
 from dovetail.wire import codec
 
 __all__ = [
@@ -25,12 +26,13 @@ __all__ = [
     "parse_arguments",
     "parse_object",
     "parse_value",
-    "resolve_ref",
     "split_pair",
 ]
 
 _PAIR = re.compile(r"(?P<key>[^=:]+)(?P<sign>:=|=)(?P<value>.*)", re.DOTALL)
 _BOOLEANS = {"true": True, "false": False}
+# Unions in unions are followed down to this depth; a schema may contain itself.
+_MAX_UNIONS = 8
 _SCALARS = ("integer", "number", "boolean", "null")
 
 
@@ -107,7 +109,7 @@ def parse_value(text: str, key: str, wanted: Mapping[str, Any], schema: Mapping[
         return value
     if "array" in types:
         # A list may be given one item at a time.
-        items = resolve_ref(wanted, schema).get("items") or {}
+        items = resolve(wanted, schema).get("items") or {}
         return [parse_value(text, key, items, schema)]
     raise UsageError(f"{key}: expected {' or '.join(sorted(types))}, got {text!r}")
 
@@ -156,43 +158,20 @@ def _extend(
     return [*before, *value] if isinstance(value, list) else [*before, value]
 
 
-def allowed_types(wanted: Mapping[str, Any], schema: Mapping[str, Any]) -> set[str]:
+def allowed_types(wanted: Any, schema: Mapping[str, Any], depth: int = 0) -> set[str]:
     """The JSON types that a schema allows; empty if it does not restrict them."""
-    wanted = resolve_ref(wanted, schema)
+    wanted = resolve(wanted, schema)
     given = wanted.get("type")
     if isinstance(given, str):
         return {given}
     if isinstance(given, list):
         return {str(kind) for kind in given}
-    values = wanted["enum"] if "enum" in wanted else [wanted["const"]] if "const" in wanted else []
-    types = {_type_of(value) for value in values}
-    for branch in (*wanted.get("anyOf", ()), *wanted.get("oneOf", ())):
-        types |= allowed_types(branch, schema)
+    types = {_type_of(choice.value) for choice in choices(wanted, schema)}
+    for _, branch in variants(wanted, schema) if depth < _MAX_UNIONS else ():
+        types |= allowed_types(branch, schema, depth + 1)
     return types
 
 
 def _type_of(value: Any) -> str:
     names = {str: "string", bool: "boolean", int: "integer", float: "number", type(None): "null"}
     return names.get(type(value), "object" if isinstance(value, dict) else "array")
-
-
-def resolve_ref(wanted: Mapping[str, Any], schema: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The schema that a local `$ref` refers to; other schemas are returned unchanged.
-
-    A reference that leads nowhere gives an empty schema, which allows everything.
-    """
-    for _ in range(10):
-        ref = wanted.get("$ref")
-        if not isinstance(ref, str) or not (ref == "#" or ref.startswith("#/")):
-            return wanted
-        found: Any = schema
-        for step in ref[2:].split("/") if ref != "#" else ():
-            found = _step(found, step.replace("~1", "/").replace("~0", "~"))
-        wanted = found if isinstance(found, Mapping) else {}
-    return {}
-
-
-def _step(value: Any, name: str) -> Any:
-    if isinstance(value, list) and name.isdecimal() and int(name) < len(value):
-        return value[int(name)]
-    return value.get(name) if isinstance(value, Mapping) else None

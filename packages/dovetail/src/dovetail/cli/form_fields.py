@@ -9,6 +9,7 @@ from typing import Any
 from dovetail.cli.arguments import parse_value
 from dovetail.core.schema.validator import SchemaValidator
 from dovetail.errors import PeerError, UsageError
+from dovetail.schema import choices, resolve
 from dovetail.wire import codec
 
 __all__ = ["FormField", "read_fields"]
@@ -32,15 +33,9 @@ class FormField:
     @property
     def choices(self) -> Mapping[str, str]:
         """The allowed values with their titles; empty if any value is allowed."""
-        schema = self.schema.get("items", {}) if self.is_list else self.schema
-        titled = [*schema.get("oneOf", ()), *schema.get("anyOf", ())]
-        if titled:
-            return {
-                str(one["const"]): str(one.get("title", "")) for one in titled if "const" in one
-            }
-        values = schema.get("enum", ())
-        titles = schema.get("enumNames") or [""] * len(values)
-        return dict(zip(map(str, values), map(str, titles), strict=False))
+        given = self.schema.get("items") if self.is_list else self.schema
+        found = choices(resolve(given, self.schema), self.schema)
+        return {str(choice.value): choice.title for choice in found}
 
     @property
     def is_list(self) -> bool:

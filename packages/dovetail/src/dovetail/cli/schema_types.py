@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from dovetail.cli.arguments import resolve_ref
 from dovetail.cli.python_names import RESERVED, class_name, literal, make_unique
+from dovetail.schema import choices, find, inner_schemas, resolve, variants
 
 __all__ = ["ClassType", "Member", "SchemaTypes"]
 
@@ -66,19 +66,17 @@ class SchemaTypes:
         if "$ref" in schema:
             return self._referred(schema, root)
         if "const" in schema or "enum" in schema:
-            values = [schema["const"]] if "const" in schema else schema["enum"]
+            values = [choice.value for choice in choices(schema, root)]
             return _literals(values) or self._plain(schema, root, hint)
-        branches = [*schema.get("anyOf", ()), *schema.get("oneOf", ())]
+        branches = [branch for branch, _ in variants(schema, root) if not isinstance(branch, str)]
         if branches:
-            union = self._union(branches, root, hint)
-            # Branches without types only add constraints.
-            return union if union != _ANY else self._plain(schema, root, hint)
+            return self._union(branches, root, hint)
         if schema.get("allOf"):
             return self._merged(schema, root, hint)
         return self._plain(schema, root, hint)
 
     def _referred(self, schema: Mapping[str, Any], root: Mapping[str, Any]) -> Alternatives:
-        target = resolve_ref(schema, root)
+        target = resolve({"$ref": schema["$ref"]}, root)
         # Only a class can contain itself.
         if target in self._open_refs and not target.get("properties"):
             return _ANY
@@ -98,14 +96,9 @@ class SchemaTypes:
     def _merged(
         self, schema: Mapping[str, Any], root: Mapping[str, Any], hint: str
     ) -> Alternatives:
-        parts = [resolve_ref(part, root) for part in schema["allOf"] if isinstance(part, Mapping)]
-        if len(parts) == 1 and "properties" not in schema:
+        if len(schema["allOf"]) == 1 and "properties" not in schema:
             return self._alternatives(schema["allOf"][0], root, hint)
-        merged: dict[str, Any] = {"type": "object", "properties": {}, "required": []}
-        for part in (*parts, schema):
-            merged["properties"] |= part.get("properties") or {}
-            merged["required"] += part.get("required") or []
-        return self._plain(merged, root, hint) if merged["properties"] else _ANY
+        return self._alternatives(resolve(schema, root), root, hint)
 
     def _plain(self, schema: Mapping[str, Any], root: Mapping[str, Any], hint: str) -> Alternatives:
         kind = schema.get("type", "object" if "properties" in schema else None)
@@ -135,7 +128,7 @@ class SchemaTypes:
         open_refs, self._open_refs = self._open_refs, []
         for member, value in schema["properties"].items():
             types = self._alternatives(value, root, f"{name}{class_name(member)}")
-            own = {**resolve_ref(value, root), **value} if isinstance(value, Mapping) else {}
+            own = resolve(value, root)
             made.members.append(_make_member(member, types, own, is_required=member in required))
         self._open_refs = open_refs
         return name
@@ -180,12 +173,11 @@ def _find_definitions(schema: Any, root: Mapping[str, Any]) -> dict[str, Any]:
     waiting = [schema]
     while waiting:
         value = waiting.pop()
-        if isinstance(value, Mapping):
-            ref = value.get("$ref")
-            if isinstance(ref, str) and ref not in found:
-                found[ref] = resolve_ref(value, root)
-                waiting.append(found[ref])
-            waiting.extend(value.values())
-        elif isinstance(value, list):
-            waiting.extend(value)
+        if not isinstance(value, Mapping):
+            continue
+        ref = value.get("$ref")
+        if isinstance(ref, str) and ref not in found:
+            found[ref] = find(ref, root)
+            waiting.append(found[ref])
+        waiting += [part for _, part in inner_schemas(value)]
     return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from dovetail.cli.arguments import resolve_ref
+from dovetail.schema import choices, kind, resolve, variants
 from dovetail.spec.models import Prompt, Tool
 from dovetail.wire import codec
 
@@ -89,22 +89,18 @@ def describe_schema(schema: Any, root: Mapping[str, Any], depth: int = 0) -> str
     """A schema as a Python type."""
     if not isinstance(schema, Mapping):
         return "any"
-    schema = resolve_ref(schema, root)
-    if "const" in schema:
-        return format_literal(schema["const"])
-    if "enum" in schema:
-        return " | ".join(map(format_literal, schema["enum"]))
-    branches = [*schema.get("anyOf", ()), *schema.get("oneOf", ())]
-    if branches:
-        return " | ".join(dict.fromkeys(describe_schema(b, root, depth) for b in branches))
-    kinds = schema.get("type")
-    if isinstance(kinds, list):
-        return " | ".join(describe_schema({**schema, "type": k}, root, depth) for k in kinds)
-    if kinds == "array" and "items" in schema:
+    schema = resolve(schema, root)
+    if listed := choices(schema, root):
+        return " | ".join(format_literal(choice.value) for choice in listed)
+    if branches := variants(schema, root):
+        each = (describe_schema(branch, root, depth) for _, branch in branches)
+        return " | ".join(dict.fromkeys(each))
+    found = kind(schema, root)
+    if found == "array" and "items" in schema:
         return f"list[{describe_schema(schema['items'], root, depth + 1)}]"
-    if kinds == "object":
+    if found == "object":
         return _describe_object(schema, root, depth)
-    return _NAMES.get(str(kinds), "any")
+    return _NAMES.get(found, "any")
 
 
 def _describe_object(schema: Mapping[str, Any], root: Mapping[str, Any], depth: int) -> str:

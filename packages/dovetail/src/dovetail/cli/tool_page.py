@@ -8,7 +8,6 @@ from typing import Any
 
 import click
 
-from dovetail.cli.arguments import resolve_ref
 from dovetail.cli.output import print_heading, print_wrapped
 from dovetail.cli.schema_check import check_schemas
 from dovetail.cli.signatures import (
@@ -19,6 +18,7 @@ from dovetail.cli.signatures import (
     format_literal,
     unwrap_output,
 )
+from dovetail.schema import resolve, variants
 from dovetail.spec.models import Prompt, Tool, ToolAnnotations
 
 __all__ = ["print_page"]
@@ -129,7 +129,7 @@ def _describe_member(
     path: str, schema: Any, root: Mapping[str, Any], depth: int, is_required: bool
 ) -> _Member:
     # A keyword beside $ref is about this use of the schema.
-    own = {**resolve_ref(schema, root), **schema} if isinstance(schema, Mapping) else {}
+    own = resolve(schema, root)
     kind = describe_schema(schema, root, depth=2)
     facts = list(_describe_facts(own, is_required=is_required))
     return _Member(path, kind, facts, str(own.get("description", "")), depth)
@@ -137,15 +137,13 @@ def _describe_member(
 
 def _find_objects(schema: Any, root: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], str]]:
     """The objects with members in a schema, each with `[]` for every list around it."""
-    if not isinstance(schema, Mapping):
-        return
-    schema = resolve_ref(schema, root)
+    schema = resolve(schema, root)
     if isinstance(schema.get("properties"), Mapping) and schema["properties"]:
         yield schema, ""
         return
-    for branch in (*schema.get("anyOf", ()), *schema.get("oneOf", ())):
+    for _, branch in variants(schema, root):
         yield from _find_objects(branch, root)
-    for inner, suffix in _find_objects(schema.get("items"), root):
+    for inner, suffix in _find_objects(schema.get("items"), root) if "items" in schema else ():
         yield inner, f"[]{suffix}"
 
 

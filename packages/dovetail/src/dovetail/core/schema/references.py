@@ -6,29 +6,13 @@ references at all. A recursive type cannot be inlined: it keeps its `$ref` and i
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
+
+from dovetail.schema import map_schemas
 
 __all__ = ["Definitions", "assemble", "map_schemas", "reference_to", "rename_references"]
 
 PREFIX = "#/$defs/"
-# The keywords whose values are schemas. Other values (`default`, `enum`, `examples`) are data and
-# must not be changed.
-MAPS_OF_SCHEMAS = {"$defs", "definitions", "dependentSchemas", "patternProperties", "properties"}
-LISTS_OF_SCHEMAS = {"allOf", "anyOf", "oneOf", "prefixItems"}
-SCHEMAS = {
-    "additionalProperties",
-    "contains",
-    "else",
-    "if",
-    "items",
-    "not",
-    "propertyNames",
-    "then",
-    "unevaluatedItems",
-    "unevaluatedProperties",
-}
-
 Schema = dict[str, Any]
 Definitions = dict[str, Schema]
 
@@ -36,23 +20,6 @@ Definitions = dict[str, Schema]
 def reference_to(name: str) -> Schema:
     """Return a schema that refers to a definition."""
     return {"$ref": PREFIX + name}
-
-
-def map_schemas(schema: Any, change: Callable[[Schema], Schema]) -> Any:
-    """Return a copy with `change` applied to every schema, inner ones first."""
-    if not isinstance(schema, dict):
-        return schema  # true and false are schemas too
-    copy: Schema = {}
-    for keyword, item in schema.items():
-        if keyword in MAPS_OF_SCHEMAS:
-            copy[keyword] = {name: map_schemas(part, change) for name, part in item.items()}
-        elif keyword in LISTS_OF_SCHEMAS:
-            copy[keyword] = [map_schemas(part, change) for part in item]
-        elif keyword in SCHEMAS:
-            copy[keyword] = map_schemas(item, change)
-        else:
-            copy[keyword] = item
-    return change(copy)
 
 
 def assemble(schema: Schema, definitions: Definitions, *, inline_refs: bool) -> Schema:
