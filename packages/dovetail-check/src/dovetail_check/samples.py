@@ -119,7 +119,8 @@ def _arrays(schema: Schema, root: Any, depth: int) -> Iterator[Any]:
         head += list(islice(_candidates(schema["contains"], root, depth - 1), wanted))
     is_unique = schema.get("uniqueItems") is True
     for length in dict.fromkeys((least, max(least, 1))):
-        for start in (head, head[:length], []):
+        starts = [head, head[:length], []] if head else [[]]
+        for start in starts:
             yield _fill(start, rest, root, depth, length, is_unique)
 
 
@@ -127,6 +128,8 @@ def _fill(head: list[Any], items: Any, root: Any, depth: int, length: int, uniqu
     """Append items to the head up to the length."""
     if length > _LONGEST:
         raise NoSampleError(f"an array of {length} items is too long to generate")
+    if len(head) >= length:
+        return list(head)
     candidates = _candidates(items, root, depth - 1)
     if not unique:
         return [*head, *(list(islice(candidates, 1)) * (length - len(head)))]

@@ -209,3 +209,8 @@ def test_no_sample_is_better_than_a_wrong_one(schema: Any) -> None:
 def test_there_can_be_several() -> None:
     found = list(samples({"enum": [1, 2, 3]}))
     assert found == [1, 2, 3]
+
+
+def test_an_array_of_itself_has_samples_soon() -> None:
+    schema = {"$defs": {"A": {"type": "array", "items": {"$ref": "#/$defs/A"}}}}
+    assert [] in samples({**schema, "$ref": "#/$defs/A"})

@@ -30,6 +30,8 @@ _NAMES = {
 }
 # Deeper types are shortened; the schema has the details.
 _MAX_DEPTH = 2
+# Lists and unions in each other; a schema may contain itself.
+_MAX_NESTED = 5
 
 
 def describe_tool(tool: Tool, *, with_result: bool = True) -> str:
@@ -85,37 +87,41 @@ def _describe_member(name: str, value: Any, root: Mapping[str, Any], *, is_requi
     return f"{name}?: {kind}"
 
 
-def describe_schema(schema: Any, root: Mapping[str, Any], depth: int = 0) -> str:
+def describe_schema(schema: Any, root: Mapping[str, Any], depth: int = 0, nested: int = 0) -> str:
     """A schema as a Python type."""
-    if not isinstance(schema, Mapping):
+    if not isinstance(schema, Mapping) or nested > _MAX_NESTED:
         return "any"
     schema = resolve(schema, root)
     if listed := choices(schema, root):
         return " | ".join(format_literal(choice.value) for choice in listed)
     if branches := variants(schema, root):
-        each = (describe_schema(branch, root, depth) for _, branch in branches)
+        each = (describe_schema(branch, root, depth, nested + 1) for _, branch in branches)
         return " | ".join(dict.fromkeys(each))
     found = kind(schema, root)
     if found == "array" and "items" in schema:
-        return f"list[{describe_schema(schema['items'], root, depth + 1)}]"
+        return f"list[{describe_schema(schema['items'], root, depth + 1, nested + 1)}]"
     if found == "object":
-        return _describe_object(schema, root, depth)
+        return _describe_object(schema, root, depth, nested)
     return _NAMES.get(found, "any")
 
 
-def _describe_object(schema: Mapping[str, Any], root: Mapping[str, Any], depth: int) -> str:
+def _describe_object(
+    schema: Mapping[str, Any], root: Mapping[str, Any], depth: int, nested: int
+) -> str:
     properties = schema.get("properties")
     if not properties:
         values = schema.get("additionalProperties")
         if isinstance(values, Mapping) and values:
-            return f"dict[str, {describe_schema(values, root, depth + 1)}]"
+            return f"dict[str, {describe_schema(values, root, depth + 1, nested + 1)}]"
         return "dict"
     if depth >= _MAX_DEPTH:
         return str(schema.get("title", "dict"))
     required = schema.get("required") or []
+    inner = {
+        name: describe_schema(value, root, depth + 1, nested) for name, value in properties.items()
+    }
     members = (
-        f"{name if name in required else f'{name}?'}: {describe_schema(value, root, depth + 1)}"
-        for name, value in properties.items()
+        f"{name if name in required else f'{name}?'}: {text}" for name, text in inner.items()
     )
     return f"{{{', '.join(members)}}}"
 

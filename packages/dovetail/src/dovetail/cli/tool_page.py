@@ -135,15 +135,20 @@ def _describe_member(
     return _Member(path, kind, facts, str(own.get("description", "")), depth)
 
 
-def _find_objects(schema: Any, root: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], str]]:
+def _find_objects(
+    schema: Any, root: Mapping[str, Any], nested: int = 0
+) -> Iterator[tuple[Mapping[str, Any], str]]:
     """The objects with members in a schema, each with `[]` for every list around it."""
+    if nested > _MAX_DEPTH:
+        return
     schema = resolve(schema, root)
     if isinstance(schema.get("properties"), Mapping) and schema["properties"]:
         yield schema, ""
         return
     for _, branch in variants(schema, root):
-        yield from _find_objects(branch, root)
-    for inner, suffix in _find_objects(schema.get("items"), root) if "items" in schema else ():
+        yield from _find_objects(branch, root, nested + 1)
+    items = schema.get("items")
+    for inner, suffix in _find_objects(items, root, nested + 1) if items is not None else ():
         yield inner, f"[]{suffix}"
 
 

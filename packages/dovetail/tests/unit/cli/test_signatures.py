@@ -69,3 +69,14 @@ ROOT: dict[str, Any] = {
 )
 def test_schemas_are_shown_as_python_types(schema: Any, text: str) -> None:
     assert describe_schema(schema, ROOT) == text
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        ({"type": "array", "items": {"$ref": "#"}}, "list[list[list[list[list[list[any]]]]]]"),
+        ({"anyOf": [{"$ref": "#"}, {"type": "string"}]}, "any" + " | str" * 5),
+    ],
+)
+def test_a_schema_that_contains_itself_is_cut(given: dict[str, Any], text: str) -> None:
+    assert describe_schema(given, given) == text
