@@ -10,8 +10,9 @@ import functools
 import inspect
 import re
 import types
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from dataclasses import is_dataclass, replace
+from difflib import get_close_matches
 from typing import Annotated, Any, NamedTuple, ParamSpec, TypeVar, Union, get_args, get_origin
 
 from dovetail.core.call import Call
@@ -29,7 +30,7 @@ from dovetail.core.schema import (
 from dovetail.errors import InvalidValueError, UsageError
 from dovetail.features.context import Context, PlainContext
 
-__all__ = ["HandlerSpec", "author_error", "inspect_handler", "locate"]
+__all__ = ["HandlerSpec", "author_error", "check_keywords", "inspect_handler", "locate"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -168,6 +169,15 @@ def author_error(register: Callable[P, T]) -> Callable[P, T]:
             raise
 
     return call
+
+
+def check_keywords(given: Iterable[str], options: type[Any]) -> None:
+    """Raise TypeError for a keyword that `options`, a TypedDict, does not have."""
+    for name in given:
+        if name not in options.__optional_keys__:
+            close = get_close_matches(name, options.__optional_keys__, n=1)
+            hint = f"; did you mean {close[0]!r}?" if close else ""
+            raise TypeError(f"unexpected keyword argument {name!r}{hint}")
 
 
 def inspect_handler(

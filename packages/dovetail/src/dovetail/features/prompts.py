@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Iterable
-from typing import Any, TypedDict
+from typing import Any, TypedDict, Unpack
 
 from msgspec import UNSET, ValidationError, convert
 
@@ -16,7 +16,7 @@ from dovetail.core.registry import Registry
 from dovetail.core.schema import ArgumentsSchema, arguments_schema
 from dovetail.errors import InvalidParamsError, InvalidValueError, UsageError
 from dovetail.features.content import BLOCK_TYPES, Message, fit_block, to_json
-from dovetail.features.handlers import HandlerSpec, author_error, inspect_handler
+from dovetail.features.handlers import HandlerSpec, author_error, check_keywords, inspect_handler
 from dovetail.features.pagination import answer_page
 from dovetail.spec.fields import project
 from dovetail.spec.models import (
@@ -52,7 +52,7 @@ _BLOCK_TYPES: dict[str, type[ContentBlock]] = {
 
 
 class PromptOptions(TypedDict, total=False):
-    """The keywords of `@server.prompt`; `Prompts.add` has the same ones, with their defaults."""
+    """The keywords of `@server.prompt` and `server.prompts.add`."""
 
     name: str | None
     """Another name than the function's."""
@@ -115,27 +115,15 @@ class Prompts:
         )
 
     @author_error
-    def add(  # noqa: PLR0913 - one optional keyword for each thing a listing can say
-        self,
-        function: Callable[..., Any],
-        *,
-        name: str | None = None,
-        title: str | None = None,
-        description: str | None = None,
-        icons: list[Icon] | None = None,
-        timeout: float | None = None,
-        meta: Meta | None = None,
-        blocking: bool | None = None,
-        scopes: Iterable[str] = (),
-        tags: Iterable[str] = (),
-    ) -> Prompt:
-        """Register a function as a prompt and notify clients that listen for changes.
-
-        `scopes`: the scopes a caller needs; callers without them do not see the prompt. `tags`:
-        the server leaves the prompt out if its options include or exclude other tags.
-        """
+    def add(self, function: Callable[..., Any], **options: Unpack[PromptOptions]) -> Prompt:
+        """Register a function as a prompt and notify clients that listen for changes."""
+        check_keywords(options, PromptOptions)
         spec = inspect_handler(
-            function, kind="prompt", name=name, blocking=blocking, timeout=timeout
+            function,
+            kind="prompt",
+            name=options.get("name"),
+            blocking=options.get("blocking"),
+            timeout=options.get("timeout"),
         )
         # In the protocol arguments of prompts are strings; other types are decoded from them.
         arguments = arguments_schema(
@@ -143,15 +131,16 @@ class Prompts:
         )
         listing = Prompt(
             name=spec.name,
-            title=title,
-            description=description or spec.description.summary or None,
-            icons=icons,
+            title=options.get("title"),
+            description=options.get("description") or spec.description.summary or None,
+            icons=options.get("icons"),
             arguments=[_argument(argument, arguments, spec) for argument in arguments.names]
             or None,
-            meta=meta,
+            meta=options.get("meta"),
         )
-        own_tags = read_tags(tags, spec.where)
-        requirements = Requirements(read_scopes(scopes, spec.where), tags=own_tags)
+        own_tags = read_tags(options.get("tags", ()), spec.where)
+        scopes = read_scopes(options.get("scopes", ()), spec.where)
+        requirements = Requirements(scopes, tags=own_tags)
         if self._options.shows_tags(own_tags):
             prompt = RegisteredPrompt(spec, listing, arguments, requirements)
             self.registry.add(spec.name, prompt, requirements)

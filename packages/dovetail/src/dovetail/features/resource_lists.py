@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypedDict
+from typing import Any, TypedDict, Unpack
 
 from dovetail.core.call import Call
 from dovetail.core.cursor import decode_text_cursor, encode_text_cursor
@@ -19,7 +19,7 @@ from dovetail.core.permission import Requirements, has_scopes, read_scopes
 from dovetail.core.registry import Registry
 from dovetail.core.uri_template import is_uri
 from dovetail.errors import UsageError
-from dovetail.features.handlers import HandlerSpec, author_error, inspect_handler
+from dovetail.features.handlers import HandlerSpec, author_error, check_keywords, inspect_handler
 from dovetail.spec.fields import project
 from dovetail.spec.models import Resource
 
@@ -33,7 +33,7 @@ _CURSOR, _LIMIT = "cursor", "limit"
 
 
 class ResourceListOptions(TypedDict, total=False):
-    """The keywords of `@server.resource_list`; `ResourceLists.add` has the same ones."""
+    """The keywords of `@server.resource_list`."""
 
     name: str | None
     """Another name than the function's."""
@@ -97,20 +97,17 @@ class ResourceLists:
         self.registry: Registry[RegisteredList] = Registry("resource list", on_change=on_change)
 
     @author_error
-    def add(
-        self,
-        function: Callable[..., Any],
-        *,
-        name: str | None = None,
-        timeout: float | None = None,
-        blocking: bool | None = None,
-        scopes: Iterable[str] = (),
-    ) -> None:
+    def add(self, function: Callable[..., Any], **options: Unpack[ResourceListOptions]) -> None:
         """Register a function that takes a cursor and returns a `ResourcePage`."""
+        check_keywords(options, ResourceListOptions)
         spec = inspect_handler(
-            function, kind="resource list", name=name, blocking=blocking, timeout=timeout
+            function,
+            kind="resource list",
+            name=options.get("name"),
+            blocking=options.get("blocking"),
+            timeout=options.get("timeout"),
         )
-        requirements = Requirements(read_scopes(scopes, spec.where))
+        requirements = Requirements(read_scopes(options.get("scopes", ()), spec.where))
         # Cursors contain the number of the list, which is the same in every process of a server.
         number = len(self.registry) + 1
         self.registry.add(spec.name, RegisteredList(spec, requirements, number), requirements)

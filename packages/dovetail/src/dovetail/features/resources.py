@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from types import NoneType, UnionType
-from typing import Any, Literal, TypedDict, Union, get_args, get_origin
+from typing import Any, Literal, TypedDict, Union, Unpack, get_args, get_origin
 
 from dovetail.core.call import Call
 from dovetail.core.dispatch import MethodHandler, Outcome, Shaped
@@ -27,7 +27,7 @@ from dovetail.errors import (
 )
 from dovetail.features.annotations import AnnotationsDict, read_annotations
 from dovetail.features.content import EmbeddedResource, Image, to_contents, to_json
-from dovetail.features.handlers import HandlerSpec, author_error, inspect_handler
+from dovetail.features.handlers import HandlerSpec, author_error, check_keywords, inspect_handler
 from dovetail.features.pagination import answer_page
 from dovetail.features.resource_lists import ResourceLists
 from dovetail.spec.fields import project
@@ -53,7 +53,7 @@ _MOST_SUGGESTED = 5
 
 
 class ResourceOptions(TypedDict, total=False):
-    """The keywords of `@server.resource`; `Resources.add` has the same, with their defaults."""
+    """The keywords of `@server.resource` and `server.resources.add`."""
 
     name: str | None
     """Another name than the function's."""
@@ -151,53 +151,37 @@ class Resources:
         self.lists: ResourceLists = ResourceLists(self.registry, options.page_size, on_change)
 
     @author_error
-    def add(  # noqa: PLR0913 - one optional keyword for each thing a listing can say
-        self,
-        uri: str,
-        function: Callable[..., Any],
-        *,
-        name: str | None = None,
-        title: str | None = None,
-        description: str | None = None,
-        mime_type: str | None = None,
-        annotations: Annotations | AnnotationsDict | None = None,
-        icons: list[Icon] | None = None,
-        size: int | None = None,
-        timeout: float | None = None,
-        meta: Meta | None = None,
-        blocking: bool | None = None,
-        ttl_ms: int = 0,
-        cache_scope: Literal["public", "private"] = "private",
-        scopes: Iterable[str] = (),
-        tags: Iterable[str] = (),
-        extensions: Sequence[object] = (),
+    def add(
+        self, uri: str, function: Callable[..., Any], **options: Unpack[ResourceOptions]
     ) -> Resource | ResourceTemplate:
-        """Register a function under a URI or a template and notify clients that listen.
-
-        `scopes`: the scopes a caller needs; callers without them do not see the resource. `tags`:
-        the server leaves the resource out if its options include or exclude other tags.
-        `extensions`: options of the server's extensions.
-        """
+        """Register a function under a URI or a template and notify clients that listen."""
+        check_keywords(options, ResourceOptions)
         spec = inspect_handler(
-            function, kind="resource", name=name, blocking=blocking, timeout=timeout
+            function,
+            kind="resource",
+            name=options.get("name"),
+            blocking=options.get("blocking"),
+            timeout=options.get("timeout"),
         )
         common: dict[str, Any] = {
             "name": spec.name,
-            "title": title,
-            "description": description or spec.description.summary or None,
-            "mime_type": mime_type or _mime_type_of(spec.returns),
-            "annotations": read_annotations(Annotations, annotations, spec.where),
-            "icons": icons,
-            "meta": meta,
+            "title": options.get("title"),
+            "description": options.get("description") or spec.description.summary or None,
+            "mime_type": options.get("mime_type") or _mime_type_of(spec.returns),
+            "annotations": read_annotations(Annotations, options.get("annotations"), spec.where),
+            "icons": options.get("icons"),
+            "meta": options.get("meta"),
         }
-        hint = _hint(ttl_ms, cache_scope, spec.where)
-        own_tags = read_tags(tags, spec.where)
-        requirements = Requirements(read_scopes(scopes, spec.where), tags=own_tags)
+        hint = _hint(options.get("ttl_ms", 0), options.get("cache_scope", "private"), spec.where)
+        own_tags = read_tags(options.get("tags", ()), spec.where)
+        scopes = read_scopes(options.get("scopes", ()), spec.where)
+        requirements = Requirements(scopes, tags=own_tags)
+        size = options.get("size")
         if not self._options.shows_tags(own_tags):
             if is_template(uri):
                 return ResourceTemplate(uri_template=uri, **common)
             return Resource(uri=uri, size=size, **common)
-        extras = self._bind_extras(extensions, spec.where)
+        extras = self._bind_extras(options.get("extensions", ()), spec.where)
         if is_template(uri):
             return self._add_template(uri, spec, common, hint, requirements, extras)
         return self._add_fixed(uri, spec, {**common, "size": size}, hint, requirements, extras)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from functools import partial
-from typing import Any, Literal, Protocol, TypeAlias, TypedDict
+from typing import Any, Literal, Protocol, TypeAlias, TypedDict, Unpack
 
 from msgspec import UNSET, Raw, UnsetType
 
@@ -31,7 +31,7 @@ from dovetail.core.schema import (
 from dovetail.errors import InvalidParamsError, InvalidValueError, UsageError
 from dovetail.features.annotations import ToolAnnotationsDict, read_annotations
 from dovetail.features.content import BLOCK_TYPES, fit_blocks, to_blocks
-from dovetail.features.handlers import HandlerSpec, author_error, inspect_handler
+from dovetail.features.handlers import HandlerSpec, author_error, check_keywords, inspect_handler
 from dovetail.features.header_params import HeaderParams, annotate, find_headers
 from dovetail.features.pagination import answer_page
 from dovetail.features.tool_listing import listed_schema
@@ -67,7 +67,7 @@ _NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}")
 
 
 class ToolOptions(TypedDict, total=False):
-    """The keywords of `@server.tool`; `Tools.add` has the same ones, with their defaults."""
+    """The keywords of `@server.tool` and `server.tools.add`."""
 
     name: str | None
     """Another name than the function's: 1 to 128 of `A-Z a-z 0-9 _ - .`"""
@@ -92,17 +92,23 @@ class ToolOptions(TypedDict, total=False):
     blocking: bool | None
     """False for a plain function that never blocks: it runs on the event loop, not in a thread."""
     task: TaskSupport
-    """Whether calls run as tasks: "never" (the default), "optional" or "required"."""
+    """Whether calls run as tasks: "never" (the default), "optional" or "required".
+
+    Clients that do not know tasks get the result as usual.
+    """
     resumable: bool
     """Whether a task may run again from its start if its process has ended."""
     before_task: Callable[..., Any] | None
-    """A function that asks the client before there is a task."""
+    """An async function that asks the client before there is a task.
+
+    The tool finds the answers under the same keys.
+    """
     scopes: Iterable[str]
     """The scopes that a caller needs; for other callers the entry does not exist."""
     tags: Iterable[str]
     """Tags that `Options.include_tags`, `Options.exclude_tags` and mounts select by."""
     hidden: bool
-    """True: lists do not show the tool, but it can be called."""
+    """Whether lists leave the tool out; clients that know its name can call it."""
     extensions: Sequence[object]
     """Options of the server's extensions."""
 
@@ -223,65 +229,34 @@ class Tools:
         )
 
     @author_error
-    def add(  # noqa: PLR0913 - one optional keyword for each thing a listing can say
-        self,
-        function: Callable[..., Any],
-        *,
-        name: str | None = None,
-        title: str | None = None,
-        description: str | None = None,
-        annotations: ToolAnnotations | ToolAnnotationsDict | None = None,
-        icons: list[Icon] | None = None,
-        timeout: float | None = None,
-        idle_timeout: float | None = None,
-        meta: Meta | None = None,
-        input_schema: dict[str, Any] | None = None,
-        output_schema: dict[str, Any] | None = None,
-        blocking: bool | None = None,
-        task: TaskSupport = "never",
-        resumable: bool = False,
-        before_task: Callable[..., Any] | None = None,
-        scopes: Iterable[str] = (),
-        tags: Iterable[str] = (),
-        hidden: bool = False,
-        extensions: Sequence[object] = (),
-    ) -> Tool:
-        """Register a function as a tool and notify clients that listen for changes.
-
-        `scopes`: the scopes a caller needs; callers without them do not see the tool. `tags`: the
-        server leaves the tool out if its options include or exclude other tags. `listed`: whether
-        lists show the tool; clients that know its name can call it in any case.
-
-        `task`: whether calls run as tasks, whose result the client fetches later. Clients that do
-        not know tasks get the result as usual. `resumable`: run a task again if its process ended
-        before the task did. `before_task`: an async function that asks the client before the task
-        is created; the tool finds the answers under the same keys. `extensions`: options of the
-        server's extensions.
-        """
+    def add(self, function: Callable[..., Any], **options: Unpack[ToolOptions]) -> Tool:
+        """Register a function as a tool and notify clients that listen for changes."""
+        check_keywords(options, ToolOptions)
         spec = inspect_handler(
             function,
             kind="tool",
-            name=name,
-            blocking=blocking,
-            timeout=timeout,
-            idle_timeout=idle_timeout,
+            name=options.get("name"),
+            blocking=options.get("blocking"),
+            timeout=options.get("timeout"),
+            idle_timeout=options.get("idle_timeout"),
         )
         if not _NAME.fullmatch(spec.name):
             raise UsageError(
                 f"{spec.where}: a tool name has 1 to 128 characters of A-Z a-z 0-9 _ - . and no "
                 "others; give another one with name="
             )
+        task, resumable = options.get("task", "never"), options.get("resumable", False)
+        before_task, input_schema = options.get("before_task"), options.get("input_schema")
         as_task = None
         if task != "never" or resumable or before_task is not None:
             as_task = self._tasks.bind(spec, task, resumable=resumable, before_task=before_task)
-        options = self._options
         # tools.inputschema.root-object: raises for a hand-written schema with another root
         arguments = arguments_schema(
             function,
             skip=spec.skipped,
             json_schema=input_schema,
-            inline_refs=options.inline_refs,
-            accept_json_strings=options.accept_json_strings,
+            inline_refs=self._options.inline_refs,
+            accept_json_strings=self._options.accept_json_strings,
             where=spec.where,
         )
         if input_schema is None:
@@ -291,32 +266,33 @@ class Tools:
         input_schema = annotate(spec.hints, input_schema)
         result = result_schema(
             spec.returns,
-            json_schema=output_schema,
+            json_schema=options.get("output_schema"),
             unstructured=(*BLOCK_TYPES, ToolResult),
-            inline_refs=options.inline_refs,
+            inline_refs=self._options.inline_refs,
             where=f"{spec.where}: the result",
         )
-        hints = read_annotations(ToolAnnotations, annotations, spec.where)
+        hints = read_annotations(ToolAnnotations, options.get("annotations"), spec.where)
         listing = Tool(
             name=spec.name,
-            title=title,
-            description=description or spec.description.summary or None,
-            icons=icons,
+            title=options.get("title"),
+            description=options.get("description") or spec.description.summary or None,
+            icons=options.get("icons"),
             input_schema=input_schema,
-            output_schema=result.json_schema if options.list_output_schemas else None,
+            output_schema=result.json_schema if self._options.list_output_schemas else None,
             annotations=hints,
             execution=None if as_task is None else as_task.execution,
-            meta=meta,
+            meta=options.get("meta"),
         )
         headers = find_headers(input_schema, spec.where)
         tool = RegisteredTool(spec, listing, arguments, result, headers)
         tool.task = as_task
-        self._extend(tool, self._bind_extras(extensions, spec.where))
+        self._extend(tool, self._bind_extras(options.get("extensions", ()), spec.where))
         reads = hints is not None and hints.read_only_hint is True
-        own_tags = read_tags(tags, spec.where)
-        tool.requirements = Requirements(read_scopes(scopes, spec.where), not reads, own_tags)
+        own_tags = read_tags(options.get("tags", ()), spec.where)
+        scopes = read_scopes(options.get("scopes", ()), spec.where)
+        tool.requirements = Requirements(scopes, not reads, own_tags)
         if self._options.shows_tags(own_tags):
-            self.add_registered(spec.name, tool, hidden=hidden)
+            self.add_registered(spec.name, tool, hidden=options.get("hidden", False))
         return listing
 
     def _extend(self, tool: RegisteredTool, extras: EntryExtras) -> None:

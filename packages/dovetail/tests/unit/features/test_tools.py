@@ -512,3 +512,12 @@ def test_an_error_about_many_arguments_is_short() -> None:
     text = text_of(ask(server, "tools/call", {"name": "total", "arguments": arguments}))
     assert text.endswith("- and 980 more")
     assert text.count("\n") == 21 and len(text) < 5000
+
+
+@pytest.mark.parametrize("register", ["tool", "prompt", "resource_list"])
+def test_an_unknown_keyword_is_refused_with_the_nearest_known_one(register: str) -> None:
+    server = Server("s")
+    with pytest.raises(TypeError, match=r"keyword argument 'scope'; did you mean 'scopes'\?"):
+        getattr(server, register)(scope={"a"})(lambda: "")
+    with pytest.raises(TypeError, match="'scope'"):
+        server.resource("a://b", scope={"a"})(lambda: "")  # type: ignore[call-arg]  # as above
