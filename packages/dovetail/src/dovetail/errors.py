@@ -106,23 +106,23 @@ class MissingPackageError(UsageError):
 
 
 class Problem:
-    """One mismatch between a value and its schema: the path, the given and the expected value."""
+    """One mismatch between a value and its schema: the path, the actual and the expected value."""
 
-    __slots__ = ("expected", "given", "hint", "path")
+    __slots__ = ("actual", "expected", "hint", "path")
 
-    def __init__(self, path: str, given: str, expected: str, hint: str = "") -> None:
+    def __init__(self, path: str, actual: str, expected: str, hint: str = "") -> None:
         self.path: str = path
-        self.given: str = given
+        self.actual: str = actual
         self.expected: str = expected
         # How to fix it, if that is not obvious.
         self.hint: str = hint
 
     def __str__(self) -> str:
-        text = f"{self.path}: expected {self.expected}, got {self.given}"
+        text = f"{self.path}: expected {self.expected}, got {self.actual}"
         return f"{text}; {self.hint}" if self.hint else text
 
     def __repr__(self) -> str:
-        return f"Problem({self.path!r}, {self.given!r}, {self.expected!r})"
+        return f"Problem({self.path!r}, {self.actual!r}, {self.expected!r})"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Problem) and str(self) == str(other)

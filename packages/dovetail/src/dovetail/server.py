@@ -316,18 +316,18 @@ class Server:
     ) -> Callable[[F], F]: ...
     @author_error
     def tool(
-        self, given: F | str | None = None, /, **options: Unpack[ToolOptions]
+        self, function_or_name: F | str | None = None, /, **options: Unpack[ToolOptions]
     ) -> F | Callable[[F], F]:
         """Register a function as a tool.
 
         `@server.tool`, `@server.tool("name")` and `@server.tool(title=...)` all work. The keywords
         are those of `ToolOptions`.
         """
-        if isinstance(given, str):
-            _check_name(given, options.get("name"))
-            options["name"] = given
-            given = None
-        return _register(lambda function: self.tools.add(function, **options), given)
+        function = None if isinstance(function_or_name, str) else function_or_name
+        if isinstance(function_or_name, str):
+            _check_name(function_or_name, options.get("name"))
+            options["name"] = function_or_name
+        return _register(lambda function: self.tools.add(function, **options), function)
 
     @overload
     def prompt(self, function: F, /, **options: Unpack[PromptOptions]) -> F: ...
@@ -337,18 +337,18 @@ class Server:
     ) -> Callable[[F], F]: ...
     @author_error
     def prompt(
-        self, given: F | str | None = None, /, **options: Unpack[PromptOptions]
+        self, function_or_name: F | str | None = None, /, **options: Unpack[PromptOptions]
     ) -> F | Callable[[F], F]:
         """Register a function as a prompt.
 
         `@server.prompt`, `@server.prompt("name")` and `@server.prompt(title=...)` all work. The
         keywords are those of `PromptOptions`.
         """
-        if isinstance(given, str):
-            _check_name(given, options.get("name"))
-            options["name"] = given
-            given = None
-        return _register(lambda function: self.prompts.add(function, **options), given)
+        function = None if isinstance(function_or_name, str) else function_or_name
+        if isinstance(function_or_name, str):
+            _check_name(function_or_name, options.get("name"))
+            options["name"] = function_or_name
+        return _register(lambda function: self.prompts.add(function, **options), function)
 
     @author_error
     def resource(self, uri: str, /, **options: Unpack[ResourceOptions]) -> Callable[[F], F]:

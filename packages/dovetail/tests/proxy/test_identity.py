@@ -81,7 +81,7 @@ def test_a_question_that_nobody_answers_ends_the_call_at_the_upstream() -> None:
 
 def test_only_so_many_calls_are_kept_for_one_caller() -> None:
     async def scenario() -> None:
-        proxy = Proxy(make_upstream(), mode=LEGACY, max_kept_calls=2)
+        proxy = Proxy(make_upstream(), mode=LEGACY, max_waiting_calls=2)
         for _ in range(2):
             assert "result" in await send(proxy, "ada")
         refused = await send(proxy, "ada")

@@ -104,7 +104,7 @@ class Proxy(Server):
         cwd: str | None = None,
         connect_timeout: float = 10.0,
         max_connections: int = 32,
-        max_kept_calls: int = 100,
+        max_waiting_calls: int = 100,
         eager: bool = False,
     ) -> None:
         self.forwarder: Forwarder
@@ -134,7 +134,7 @@ class Proxy(Server):
         self._upstream = Upstream(settings, self._opened, self._notified)
         self._upstream.presence.on_change.append(self._presence_changed)
         info = {"name": self.name, "version": version}
-        self.forwarder = Forwarder(self._upstream, self.options, info, max_kept_calls)
+        self.forwarder = Forwarder(self._upstream, self.options, info, max_waiting_calls)
         own_key = (secrets.token_bytes(32),)
         sealer = self.engine.eras.sealer
         self.upstream_tasks = ProxyTasks(self.forwarder, lambda: sealer.keys or own_key)

@@ -76,7 +76,7 @@ class ArgumentsSchema:
         if problem.hint != JSON_STRING_HINT or problem.path not in self.names:
             return problem
         hint = f"{JSON_STRING_HINT} (the server accepts it with {OPTION})"
-        return Problem(problem.path, problem.given, problem.expected, hint)
+        return Problem(problem.path, problem.actual, problem.expected, hint)
 
 
 def arguments_schema(
