@@ -124,7 +124,7 @@ async def _call_often(server: Server, calls: int) -> None:
 
 
 def _make_server(url: str | None, limits: Limits | None) -> Server:
-    options = Options(cluster=url, state_keys=[_KEY])
+    options = Options(state=url, state_keys=[_KEY])
     guard = None if limits is None else Guard(limits=limits)
     server = Server("rates", options=options, guard=guard)
 

@@ -44,7 +44,7 @@ server = Server(
     "conformance",
     version="1.0.0",
     instructions="For the conformance suite.",
-    options=Options(cluster=CLUSTER, state_keys=[b"shared by all processes" * 2])
+    options=Options(state=CLUSTER, state_keys=[b"shared by all processes" * 2])
     if CLUSTER
     else Options(task_store="memory"),
 )

@@ -36,7 +36,8 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "spec": ("errors",),
     # Reads JSON Schemas of others. It imports nothing, because the checker uses it as well.
     "schema": (),
-    "core": _PROTOCOL,
+    # Only the type of `Options.state`.
+    "core": (*_PROTOCOL, "state"),
     # HTTP requests of clients, and what they may connect to.
     "net": ("errors",),
     # What OAuth clients and resource servers share.

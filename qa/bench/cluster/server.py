@@ -13,7 +13,7 @@ _LIMITS = Limits(total=Rate(1_000_000, per=1))
 server = Server(
     "bench",
     options=Options(
-        cluster=os.environ.get("BENCH_CLUSTER"), state_keys=[b"the key of the benchmark" * 2]
+        state=os.environ.get("BENCH_CLUSTER"), state_keys=[b"the key of the benchmark" * 2]
     ),
     guard=Guard(limits=_LIMITS) if os.environ.get("BENCH_LIMITS") else None,
 )

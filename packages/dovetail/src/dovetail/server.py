@@ -51,20 +51,18 @@ from dovetail.features.resource_lists import ResourceListOptions
 from dovetail.features.resources import ResourceOptions, Resources
 from dovetail.features.tools import ToolOptions, Tools
 from dovetail.runtime.auth_backend import AuthBackend
-from dovetail.runtime.cluster_url import find_cluster
 from dovetail.runtime.connection import Connection
 from dovetail.runtime.engine import Engine
 from dovetail.runtime.lifespan import Lifespan
-from dovetail.runtime.open_stores import open_shared_stores
 from dovetail.runtime.provider import Membership, Provider
 from dovetail.runtime.runner import HandlerRunner
 from dovetail.runtime.shared_bus import SharedBus
+from dovetail.runtime.state import open_state
 from dovetail.runtime.state_keys import find_state_keys
 from dovetail.runtime.stateless import StatelessEndpoint
 from dovetail.spec.models import Icon, Implementation
 from dovetail.spec.revisions import LATEST_LEGACY, LEGACY, find_revision
 from dovetail.stores.bus import Bus, MemoryBus
-from dovetail.stores.session_states import MemorySessionStates
 
 if TYPE_CHECKING:
     from dovetail.compose.mount.mounts import Mounts
@@ -166,8 +164,7 @@ class Server:
         self._tool_search = tool_search
         # For tests: provider -> the one to use instead.
         self.dependency_overrides: dict[Callable[..., Any], Callable[..., Any]] = {}
-        cluster = find_cluster(self.options.cluster)
-        self._shared = None if cluster is None else open_shared_stores(cluster, name)
+        self._state, self._shared = open_state(self.options.state, name)
         self._bus: Bus[ChangeEvent] = (
             MemoryBus() if self._shared is None else SharedBus(self._shared.cluster)
         )
@@ -214,7 +211,7 @@ class Server:
             self.provider.resource_is_hidden,
         )
         state_keys = find_state_keys(
-            self.options.state_keys, os.environ, for_cluster=cluster is not None
+            self.options.state_keys, os.environ, for_cluster=self._shared is not None
         )
         if state_keys is not None:
             eras.sealer.follow(state_keys)
@@ -224,7 +221,9 @@ class Server:
         self._lifespan = Lifespan(None if lifespan is None else lambda: _enter(lifespan, self))
         if self._shared is not None:
             self._lifespan.add(self._shared.opened)
-            eras.rounds.set_default_store(self._shared.rounds)
+        if self._state.is_shared:
+            self._lifespan.add(self._state.opened)
+            eras.rounds.set_store(self._state.used_rounds)
         self._tasks = self._make_tasks()
         self._offers_tasks = False
         self._methods_without_mounts = self._methods(eras)
@@ -246,8 +245,7 @@ class Server:
             lifespan=self._lifespan,
             options=self.options,
             tasks=self._tasks,
-            session_states=self.options.session_states
-            or (MemorySessionStates() if self._shared is None else self._shared.session_states),
+            state=self._state,
             shared=self._shared,
         )
         self._tasks.attach(self.engine)

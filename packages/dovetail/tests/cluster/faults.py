@@ -52,8 +52,8 @@ FAULTS = (
     ),
     Fault(
         "records of another version",
-        ["SET dovetail:shop:format 7", "CLIENT KILL USER shop"],
-        ["DEL dovetail:shop:format"],
+        ["SET dovetail:shop:format 7", "SET dovetail:format 7", "CLIENT KILL USER shop"],
+        ["DEL dovetail:shop:format", "DEL dovetail:format"],
         problem="format 7",
     ),
     Fault(

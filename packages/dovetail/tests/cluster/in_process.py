@@ -1,7 +1,7 @@
 """A cluster in one event loop: several servers with one cluster URL, each at a port of its own.
 
     def make_server(url: str) -> Server:
-        return Server("shop", options=Options(cluster=url))
+        return Server("shop", options=Options(state=url))
 
     def test_something(cluster_url: str) -> None:
         async def run() -> None:

@@ -7,7 +7,7 @@
 
 The file finds the URL of the cluster in the environment variable CLUSTER_URL:
 
-    server = Server("shop", options=Options(cluster=os.environ["CLUSTER_URL"]))
+    server = Server("shop", options=Options(state=os.environ["CLUSTER_URL"]))
 
 haproxy repeats a request on another process only if it could not connect; it does not stick to a
 process and does not buffer streams.

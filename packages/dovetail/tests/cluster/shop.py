@@ -24,7 +24,7 @@ class Order:
 
 def make_shop(cluster_url: str | None, **options: object) -> Server:
     """A server of the cluster; the options are those of `Options`."""
-    fixed = Options(cluster=cluster_url, state_keys=[STATE_KEY], **options)  # type: ignore[arg-type]
+    fixed = Options(state=cluster_url, state_keys=[STATE_KEY], **options)  # type: ignore[arg-type]
     server = Server("shop", options=fixed)
 
     @server.tool

@@ -36,7 +36,7 @@ class Workshop:
         self.doors: dict[str, asyncio.Event] = {}
         self.agency = Agency()
         keys = [KEY] if cluster else []
-        options = Options(page_size=3, grace=0.2, cluster=cluster, state_keys=keys)
+        options = Options(page_size=3, grace=0.2, state=cluster, state_keys=keys)
         self.servers = [self._make(options) for _ in range(count)]
 
     def _make(self, options: Options) -> Server:

@@ -32,7 +32,7 @@ from dovetail.observability.metrics import Metrics
 from dovetail.runtime.auth_backend import AuthRejection, AuthRequest, AuthResult, PublicDocument
 from dovetail.runtime.engine import Engine
 from dovetail.runtime.health import find_health_page
-from dovetail.stores.shared_stores import SharedStores
+from dovetail.runtime.state import ServerState
 
 __all__ = ["Guard"]
 
@@ -102,21 +102,21 @@ class Guard:
         dispatcher = engine.dispatcher
         max_bytes = self._limits.max_result_bytes
         middleware = self._middleware
-        if engine.shared is not None:
-            middleware = share_limits(middleware, engine.shared.rates)
-            self._share_credentials(engine.shared)
+        if engine.state.is_shared:
+            middleware = share_limits(middleware, engine.state)
+            self._share_credentials(engine.state)
         if middleware or max_bytes is not None:
             chains = GuardChains(REQUESTS, middleware)
             dispatcher = dispatcher.guarded(chains, transport, max_bytes)
         return engine._replace(dispatcher=dispatcher, permission=self._permission)
 
-    def _share_credentials(self, shared: SharedStores) -> None:
+    def _share_credentials(self, state: ServerState) -> None:
         """Revoked keys and used proofs are those of all processes."""
         for each in self._authenticators:
             if isinstance(each, ApiKeys):
-                each.reject(shared.revocations)
+                each.reject(state.revocations)
             elif isinstance(each, OAuth):
-                each.set_default_store(shared.rounds)
+                each.set_default_store(state.used_rounds)
 
     # -- authentication -------------------------------------------------------------------------
 

@@ -90,7 +90,6 @@ class OAuth:
         metadata_url: str | None = None,
         resource_name: str | None = None,
         dpop: bool | Literal["required"] = False,
-        used_proofs: RoundStore | None = None,
         remember: float = 60.0,
         key_lifetime: float = 600.0,
         key_patience: float = 86_400.0,
@@ -102,8 +101,6 @@ class OAuth:
         later; tools that need only these are listed to every caller. `audiences`: accepted
         audiences besides the URL, for issuers without resource indicators. `dpop`: accept tokens
         that are bound to a key of the client (RFC 9449), or `"required"`: accept no others.
-        `used_proofs`: remembers the proofs of bound tokens; None: in the cluster of the server,
-        else in the memory of this process.
         `remember`: seconds for which a validated token is cached. `key_lifetime`: seconds after
         which keys are fetched again. `key_patience`: seconds for which old keys are used if that
         fails. `key_cooldown`: minimum seconds between two fetches for an unknown key.
@@ -139,7 +136,7 @@ class OAuth:
         )
         self._cache = TokenCache(remember)
         self._requires_proof = dpop == "required"
-        self._proofs = ProofChecker(self.resource, leeway, used_proofs) if dpop else None
+        self._proofs = ProofChecker(self.resource, leeway) if dpop else None
         self.credential_headers = (b"authorization", b"dpop") if dpop else (b"authorization",)
         # Scheme -> its algorithms, for challenges.
         self.schemes = {
@@ -168,7 +165,7 @@ class OAuth:
         return cls(realm, resource, **{"scopes_of": keycloak_scopes, **options})
 
     def set_default_store(self, store: RoundStore) -> None:
-        """Remember the proofs of bound tokens here, if no `used_proofs` was given."""
+        """Remember the proofs of bound tokens here, if no other server has set a store."""
         if self._proofs is not None:
             self._proofs.set_default_store(store)
 

@@ -35,7 +35,7 @@ from dovetail.compose.gateway import (
     read_gateway,
 )
 from dovetail.core.options import Options
-from dovetail.runtime.cluster_url import CLUSTER
+from dovetail.runtime.state import CLUSTER
 from dovetail.server import Server
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def _build(config: GatewayConfig) -> Server:
     by the environment that they inherit.
     """
     cluster = os.environ.pop(CLUSTER, None)
-    return build_gateway(config, options=Options(cluster=cluster) if cluster else None)
+    return build_gateway(config, options=Options(state=cluster) if cluster else None)
 
 
 @gateway.command()

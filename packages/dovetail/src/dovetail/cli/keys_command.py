@@ -18,10 +18,8 @@ from dovetail.auth.key_file import KeyFile, KeyRecord
 from dovetail.cli.failures import FAILED_CALL, WRONG_USAGE, Failure
 from dovetail.cli.output import print_json
 from dovetail.eras.modern.sealing import MIN_KEY_BYTES
-from dovetail.errors import LimitError, StoreError, UsageError
-from dovetail.runtime.cluster_url import CLUSTER
-from dovetail.runtime.open_stores import open_shared_stores
-from dovetail.stores.shared_stores import SharedStores
+from dovetail.errors import StoreError, UsageError
+from dovetail.runtime.state import CLUSTER, ServerState, open_state
 
 __all__ = ["keys"]
 
@@ -115,21 +113,21 @@ def revoke(id: str, path: str, url: str | None, server: str | None) -> None:
     """
     if url is not None and server is None:
         raise Failure("Each server has its own cluster: add --server NAME", WRONG_USAGE)
-    stores = None if url is None else _do(lambda: open_shared_stores(url, server or ""))
+    state = None if url is None else _do(lambda: open_state(url, server or "")[0])
     record = _do(lambda: KeyFile(path).revoke(id))
-    if stores is not None:
-        _revoke_in_cluster(stores, record, path)
+    if state is not None:
+        _revoke_in_cluster(state, record, path)
     click.echo(f"Key {record.id} ({record.label}) is revoked.")
 
 
-def _revoke_in_cluster(stores: SharedStores, record: KeyRecord, path: str) -> None:
+def _revoke_in_cluster(state: ServerState, record: KeyRecord, path: str) -> None:
     async def tell() -> None:
-        async with stores.opened():
-            await stores.revocations.revoke(record.id, record.expires)
+        async with state.opened():
+            await state.revocations.revoke(record.id, record.expires)
 
     try:
         asyncio.run(tell())
-    except (StoreError, LimitError) as error:
+    except StoreError as error:
         raise Failure(
             f"Key {record.id} is revoked in {path}, but not in the cluster: {error}. Run the "
             "command again",

@@ -36,10 +36,10 @@ from dovetail.cli.supervisor import (
 )
 from dovetail.errors import MissingPackageError, TransportError, UsageError
 from dovetail.net.addresses import is_loopback
-from dovetail.runtime.cluster_url import CLUSTER
+from dovetail.runtime.state import CLUSTER, ServerState
 from dovetail.runtime.state_keys import KEYS_FILE
 from dovetail.server import HttpAppOptions, Server
-from dovetail.stores.rounds_sqlite import SqliteRounds
+from dovetail.state import SQLiteBackend
 from dovetail.transports.asgi.messages import ServedApp
 from dovetail.transports.http_server import HttpParser, bind, serve_app
 from dovetail.transports.outer_app import OuterApp
@@ -251,7 +251,10 @@ class _Site:
             if engine.shared is None:
                 # A client may return to another worker than the one that asked its user.
                 engine.eras.sealer.set_default_key(state_key)
-                engine.eras.rounds.set_default_store(SqliteRounds(f"{folder}/rounds"))
+            if not engine.state.is_shared:
+                state = ServerState(SQLiteBackend(f"{folder}/state"), server.name)
+                engine.lifespan.add(state.opened)
+                engine.eras.rounds.set_store(state.used_rounds)
 
     def serve(
         self, listener: socket.socket, runner: asyncio.Runner, ready: Callable[[], None]

@@ -26,7 +26,7 @@ from dovetail.cli.options import (
 from dovetail.cli.plugins import SERVERS, PluginError, unavailable
 from dovetail.cli.run_stdio import run_server
 from dovetail.errors import TransportError
-from dovetail.runtime.cluster_url import CLUSTER
+from dovetail.runtime.state import CLUSTER
 from dovetail.server import Server
 
 __all__ = ["run_serve", "serve"]

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from dovetail.core.rounds import RoundStore
-from dovetail.core.session_states import SessionStateStore
 from dovetail.errors import UsageError
 from dovetail.spec.keys import LOG_LEVELS, LogLevel
+
+if TYPE_CHECKING:
+    from dovetail.state import Backend
 
 __all__ = ["Options", "read_tags"]
 
@@ -122,19 +123,15 @@ class Options:
     """
     state_lifetime: float = 900.0
     """Seconds for which sealed state is accepted."""
-    used_rounds: RoundStore | None = None
-    """Remembers which answers have been used, so that they are not used again.
-
-    None: in the memory of this process. Processes that share `state_keys` need a shared store.
-    """
 
     # -- several processes ---------------------------------------------------------------
-    cluster: str | None = None
-    """The URL of a Redis server through which all processes of this server share their state.
+    state: Backend | str | None = None
+    """Where shared and durable state is: a `Backend` or its URL. None: in this process.
 
-    Such as "redis://127.0.0.1:6379/0". Shared are sessions, streams, changes, tasks, rates and used
-    rounds. Add ?name=NAME to separate servers with the same name. It needs state keys. The variable
-    DOVETAIL_CLUSTER takes precedence. None: this process shares nothing.
+    "redis://127.0.0.1:6379/0" shares everything between processes on any machine: sessions,
+    streams, changes, tasks, rates, session state and used answers. Add ?name=NAME to separate
+    servers with the same name. It needs state keys. Another backend or "sqlite:///PATH" shares
+    rates, revoked keys, session state and used answers. DOVETAIL_CLUSTER takes precedence.
     """
 
     # -- session state ------------------------------------------------------------------
@@ -142,8 +139,6 @@ class Options:
     """Seconds for which `ctx.session_state` of a caller is stored after its last use."""
     max_session_state_bytes: int = 64 * 1024
     """Bytes of all values of one caller in `ctx.session_state`."""
-    session_states: SessionStateStore | None = None
-    """Where `ctx.session_state` is stored. None: in the cluster, else in this process."""
 
     def __post_init__(self) -> None:
         for name in _AT_LEAST_ONE:

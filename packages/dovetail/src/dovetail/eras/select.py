@@ -115,9 +115,7 @@ class Eras:
         is_hidden: Callable[[Call, str], bool] = lambda call, uri: False,
     ) -> None:
         self.sealer: Sealer = Sealer(options.state_keys)
-        rounds = InputRounds(
-            self.sealer, options.state_lifetime, identity.implementation, options.used_rounds
-        )
+        rounds = InputRounds(self.sealer, options.state_lifetime, identity.implementation)
         self._modern = {
             revision: ModernEra(revision, identity.implementation, rounds) for revision in MODERN
         }

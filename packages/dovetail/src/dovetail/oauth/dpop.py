@@ -103,7 +103,7 @@ class DpopKey:
 class ProofChecker:
     """Checks that the sender of a bound token has its key (section 4.3)."""
 
-    def __init__(self, resource: str, leeway: float, used: RoundStore | None) -> None:
+    def __init__(self, resource: str, leeway: float, used: RoundStore | None = None) -> None:
         """`used` remembers proofs; without it each process remembers those that it has seen."""
         self._resource = _plain_url(resource)
         parts = urlsplit(resource)

@@ -12,6 +12,7 @@ from dovetail.core.permission import Permission
 from dovetail.core.session_states import SessionStateStore
 from dovetail.eras.select import Eras
 from dovetail.runtime.lifespan import Lifespan
+from dovetail.runtime.state import ServerState
 from dovetail.stores.bus import Bus
 from dovetail.stores.shared_stores import SharedStores
 
@@ -29,8 +30,13 @@ class Engine(NamedTuple):
     lifespan: Lifespan
     options: Options
     tasks: Any
-    session_states: SessionStateStore
-    # What this process shares with others that serve the same server.
+    state: ServerState
+    # The stores of a cluster on Redis.
     shared: SharedStores | None = None
     # What the guard of a transport allows to all its callers.
     permission: Permission | None = None
+
+    @property
+    def session_states(self) -> SessionStateStore:
+        """The values that handlers keep for callers."""
+        return self.state.session_states

@@ -1,5 +1,9 @@
 """Backends for shared and durable state: `Backend` and its implementations."""
 
+from __future__ import annotations
+
+import typing as _typing
+
 from dovetail.state.backend import (
     ABSENT,
     Backend,
@@ -14,7 +18,9 @@ from dovetail.state.backend import (
     Value,
 )
 from dovetail.state.memory import MemoryBackend
-from dovetail.state.sqlite import SQLiteBackend
+
+if _typing.TYPE_CHECKING:
+    from dovetail.state.sqlite import SQLiteBackend
 
 __all__ = [
     "ABSENT",
@@ -31,3 +37,12 @@ __all__ = [
     "SQLiteBackend",
     "Value",
 ]
+
+
+def __getattr__(name: str) -> _typing.Any:
+    """Import SQLite when it is used: most servers do not."""
+    if name != "SQLiteBackend":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from dovetail.state.sqlite import SQLiteBackend  # noqa: PLC0415 - see above
+
+    return SQLiteBackend

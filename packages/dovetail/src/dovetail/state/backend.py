@@ -27,12 +27,15 @@ __all__ = [
     "Refusal",
     "Retention",
     "Value",
+    "stop_task",
 ]
 
 ABSENT = 0
 """The version of a value that does not exist."""
 # Messages that wait for one subscriber; beyond, they are lost.
 _MAX_WAITING = 10_000
+# Seconds between two attempts to cancel a task.
+_STOP_AGAIN = 0.1
 
 
 class Value(NamedTuple):
@@ -233,6 +236,13 @@ class Backend(ABC):
     @abstractmethod
     async def release(self, lease: Lease) -> None:
         """Give a lease back, if it is still held."""
+
+
+async def stop_task(task: asyncio.Task[None]) -> None:
+    """Cancel a task and wait for its end; again if a library has swallowed the cancellation."""
+    while not task.done():
+        task.cancel()
+        await asyncio.wait([task], timeout=_STOP_AGAIN)
 
 
 class Inbox:

@@ -8,6 +8,7 @@ h:LIMIT     the holders of a limit (a sorted set by expiry, in microseconds)
 l:LOG       a log (a stream); an id is the position, at least the time in microseconds
 e:LEASE     the token of a lease
 token       the last token
+format      the version of the records
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ from typing import Any, TypeVar
 import redis.asyncio as redis_py
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
-from redis.exceptions import ReadOnlyError, RedisError
+from redis.exceptions import ConnectionError as RedisConnectionError
+from redis.exceptions import ReadOnlyError, RedisError, ResponseError
+from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from dovetail.errors import StoreError
 from dovetail.state.backend import (
@@ -37,6 +40,7 @@ from dovetail.state.backend import (
     Refusal,
     Retention,
     Value,
+    stop_task,
 )
 from dovetail.state.redis_url import parse_url
 
@@ -56,6 +60,8 @@ _VERSION_BYTES = 8
 # Milliseconds after the last lease for which the last token is kept; then the clock is ahead of it.
 _TOKEN_MS = 86_400_000
 _SCAN = 1000
+# The version of the records; backends with different ones refuse to work on the same keys.
+_FORMAT = b"1"
 
 # KEYS: the value, the lease. ARGV: the expected version ("": none, "*": any), the token or "", and
 # for a write the value with its version and its time in milliseconds (0: it does not expire).
@@ -185,6 +191,7 @@ class RedisBackend(Backend):
                 username=url.username,
                 password=url.password,
                 client_name="dovetail",
+                redis_connect_func=self._join,
                 socket_timeout=_TIMEOUT,
                 socket_connect_timeout=_TIMEOUT,
                 # Whether a command that got no answer took effect is unknown.
@@ -197,12 +204,30 @@ class RedisBackend(Backend):
             for source in (_SET, _DELETE, _TAKE, _APPEND, _ACQUIRE, _RENEW, _RELEASE)
         }
 
+    async def _join(self, connection: Any) -> None:
+        """Log in on a new connection, and check the version of the records."""
+        await connection.on_connect()
+        key = f"{self._prefix}format"
+        await connection.send_command("GET", key)
+        found = await connection.read_response()
+        if found is None:
+            await connection.send_command("SET", key, _FORMAT, "NX")
+            # What is stored can be read although nothing can be written.
+            with contextlib.suppress(ResponseError):
+                await connection.read_response()
+        elif found != _FORMAT:
+            raise RedisConnectionError(
+                f"its records have the format {found.decode('ascii', 'replace'):.20}, this version "
+                f"needs {_FORMAT.decode()}; use the same version in all processes, or another name "
+                "in the URL (?name=NAME)"
+            )
+
     async def close(self) -> None:
         """Close all connections."""
         listener, self._listener = self._listener, None
         if listener is not None:
-            listener.cancel()
-            await asyncio.wait([listener])
+            # redis-py turns some cancellations into errors of the connection.
+            await stop_task(listener)
         redis, self._redis = self._redis, None
         if redis is not None:
             await redis.aclose()
@@ -215,8 +240,12 @@ class RedisBackend(Backend):
             raise StoreError(f"{self._url}: {str(error) or type(error).__name__}") from None
 
     async def _look_at(self, error: Exception) -> None:
-        """Connect again if the server cannot write; another one may be at its address soon."""
-        if isinstance(error, ReadOnlyError) and self._redis is not None:
+        """Drop the idle connections to a server that cannot be used.
+
+        They are lost as well, or another server will be at the address soon.
+        """
+        is_lost = isinstance(error, RedisConnectionError | RedisTimeoutError | ReadOnlyError)
+        if is_lost and self._redis is not None:
             with contextlib.suppress(RedisError, OSError):
                 await self._redis.connection_pool.disconnect(inuse_connections=False)
 

@@ -31,7 +31,7 @@ async def wait_for(condition: Callable[[], bool]) -> None:
 def test_the_page_shows_the_store_messages_and_resets(tmp_path: Path) -> None:
     async def run() -> None:
         metrics = Metrics()
-        options = Options(cluster=redis.url, state_keys=[STATE_KEY])
+        options = Options(state=redis.url, state_keys=[STATE_KEY])
         one = Server("s", options=options)
         other = Server("s", options=options)
         one.http_app(guard=Guard(metrics=metrics))

@@ -72,7 +72,7 @@ class Upstream:
 
 
 def make_process(upstream: Server, url: str, *, mounted: bool, mode: str) -> Server:
-    options = Options(cluster=url, state_keys=[KEY])
+    options = Options(state=url, state_keys=[KEY])
     if not mounted:
         return Proxy(upstream, name="front", mode=mode, options=options)
     outer = Server("outer", options=options)

@@ -13,7 +13,7 @@ from dovetail import Client, Options, Server
 from dovetail.auth import ApiKeys, Guard, KeyFile
 from dovetail.cli.app import app
 from dovetail.errors import TransportError
-from dovetail.stores.redis.redis_stores import RedisStores
+from dovetail.runtime.state import open_state
 from tests.cluster.in_process import serving_cluster
 from tests.cluster.redis_server import RedisServer
 from tests.cluster.shop import STATE_KEY
@@ -37,7 +37,7 @@ def test_a_key_revoked_on_one_machine_is_refused_on_all(cluster_url: str, tmp_pa
     def make_server(url: str) -> Server:
         # Files are not read again, so what the server learns comes from the cluster.
         guard = Guard(ApiKeys(next(waiting), look_every=1e9))
-        return Server("shop", options=Options(cluster=url, state_keys=[STATE_KEY]), guard=guard)
+        return Server("shop", options=Options(state=url, state_keys=[STATE_KEY]), guard=guard)
 
     async def connect(url: str, key: str) -> None:
         async with Client(url, headers={"authorization": f"Bearer {key}"}) as client:
@@ -64,7 +64,7 @@ def test_a_key_revoked_on_one_machine_is_refused_on_all(cluster_url: str, tmp_pa
     [
         ("redis://127.0.0.1:1/0?name=a", "", 2, "add --server NAME"),
         ("redis://127.0.0.1:1/0", "--server=shop", 1, "but not in the cluster: The shared store"),
-        ("http://127.0.0.1", "--server=shop", 2, "URL of a Redis server"),
+        ("http://127.0.0.1", "--server=shop", 2, "the URL of a Redis server"),
     ],
 )
 def test_what_went_wrong_is_told(
@@ -83,8 +83,8 @@ def test_a_key_is_revoked_for_one_server(redis_server: RedisServer, tmp_path: Pa
         record, _ = KeyFile(tmp_path / "keys.json").add("anna")
         result = await revoke(tmp_path / "keys.json", record.id, redis_server.url, "--server", "Öl")
         assert result.exit_code == 0, result.output
-        stores = RedisStores(redis_server.url, "Öl")
-        async with stores.opened():
-            assert record.id in stores.revocations
+        state, _ = open_state(redis_server.url, "Öl")
+        async with state.opened():
+            assert record.id in state.revocations
 
     drive(run())

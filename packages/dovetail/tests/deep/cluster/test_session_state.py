@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from dovetail import Client, Context, Options, Server
 from dovetail.client.local_caller import LocalCaller
-from dovetail.stores.session_states import MemorySessionStates
 from tests.cluster.shop import STATE_KEY
 from tests.unit.fakes import drive
 
 
-def make_server(url: str, **options: object) -> Server:
-    given = Options(cluster=url, state_keys=[STATE_KEY], **options)  # type: ignore[arg-type]
-    server = Server("shop", options=given)
+def make_server(url: str) -> Server:
+    server = Server("shop", options=Options(state=url, state_keys=[STATE_KEY]))
 
     @server.tool
     async def add(item: str, ctx: Context) -> list[str]:
@@ -35,9 +33,3 @@ def test_values_of_a_principal_are_seen_by_all_processes(cluster_url: str) -> No
             await server.close()
 
     drive(run())
-
-
-def test_the_store_of_the_options_is_used_instead() -> None:
-    store = MemorySessionStates()
-    server = make_server("redis://127.0.0.1:1/0", session_states=store)
-    assert server.engine.session_states is store

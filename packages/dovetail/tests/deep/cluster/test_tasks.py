@@ -473,7 +473,7 @@ def test_the_command_line_lists_and_cancels_tasks_of_a_cluster(
     file = tmp_path / "press.py"
     file.write_text(
         "from dovetail import Options, Server\n"
-        f"options = Options(cluster={url!r}, state_keys=[{STATE_KEY!r}])\n"
+        f"options = Options(state={url!r}, state_keys=[{STATE_KEY!r}])\n"
         "server = Server('press', options=options)\n",
         "utf-8",
     )

@@ -28,7 +28,7 @@ class Issued(OAuth):
 
 
 def make_server(url: str, oauth: OAuth) -> Server:
-    options = Options(cluster=url, state_keys=[STATE_KEY])
+    options = Options(state=url, state_keys=[STATE_KEY])
     server = Server("shop", options=options)
     server.http_app(guard=Guard(oauth))
     return server

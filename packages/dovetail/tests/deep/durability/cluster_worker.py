@@ -30,7 +30,7 @@ def report(traces: Path, text: str) -> None:
 def make_server(url: str, traces: Path, gate: asyncio.Event) -> Server:
     """A server whose tasks stop in the middle until the gate opens."""
     options = Options(
-        cluster=url,
+        state=url,
         state_keys=[STATE_KEY],
         tasks_per_owner=100_000,
         task_concurrency=100_000,

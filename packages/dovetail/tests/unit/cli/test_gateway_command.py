@@ -14,7 +14,7 @@ from dovetail import Server
 from dovetail.cli.app import app
 from dovetail.cli.gateway_command import _build
 from dovetail.compose.gateway import read_gateway
-from dovetail.runtime.cluster_url import CLUSTER
+from dovetail.runtime.state import CLUSTER
 from dovetail.runtime.state_keys import KEYS
 
 OLD_SHOP = Path(__file__).parents[2] / "gateway" / "old_shop.py"

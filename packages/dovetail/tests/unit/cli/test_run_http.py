@@ -27,7 +27,7 @@ from dovetail.cli.guard_options import GuardOptions
 from dovetail.cli.run_http import HttpSettings, open_listeners, parse_address, run_http
 from dovetail.cli.supervisor import EndpointReport
 from dovetail.errors import TransportError, UsageError
-from dovetail.runtime.cluster_url import CLUSTER
+from dovetail.runtime.state import CLUSTER
 from dovetail.runtime.state_keys import KEYS_FILE
 from dovetail.transports import serve_http
 from dovetail.transports.http_server import bind

@@ -72,7 +72,7 @@ def test_a_server_that_cannot_start_lives_but_is_not_ready() -> None:
 
 
 def test_a_server_whose_store_is_away_is_not_ready_and_does_not_say_where_it_is() -> None:
-    options = Options(cluster="redis://:secret@127.0.0.1:1/0", state_keys=KEYS)
+    options = Options(state="redis://:secret@127.0.0.1:1/0", state_keys=KEYS)
     lives, ready = get(Server("s", options=options).http_app(health=True), *HEALTH_PATHS)
     assert (lives.status_code, ready.status_code) == (200, 503)
     assert ready.json() == {

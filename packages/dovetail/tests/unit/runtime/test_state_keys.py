@@ -95,8 +95,8 @@ def test_a_cluster_without_keys_is_refused_with_the_command_that_makes_one(
     for name in (KEYS, KEYS_FILE):
         monkeypatch.delenv(name, raising=False)
     with pytest.raises(UsageError, match=r"dovetail keys state > state\.keys.*--state-keys"):
-        Server("s", options=Options(cluster="redis://127.0.0.1:1/0"))
-    Server("s", options=Options(cluster="redis://127.0.0.1:1/0", state_keys=[OLD]))
+        Server("s", options=Options(state="redis://127.0.0.1:1/0"))
+    Server("s", options=Options(state="redis://127.0.0.1:1/0", state_keys=[OLD]))
 
 
 def test_keys_are_replaced_while_two_processes_use_them(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dovetail.errors import TransportError
-from dovetail.runtime.open_stores import open_shared_stores
+from dovetail.runtime.state import open_state
 from dovetail.stores.tasks_memory import MemoryTaskStore
 from dovetail.stores.tasks_sqlite import SqliteTaskStore
 from dovetail.tasks.files import find_task_file, make_task_rows, open_task_store
@@ -66,7 +66,7 @@ def test_a_chosen_file_that_cannot_be_used_is_an_error(tmp_path: Path) -> None:
 
 
 def test_a_cluster_has_the_tasks_unless_a_store_was_chosen() -> None:
-    shared = open_shared_stores("redis://127.0.0.1:1/0", "s")
+    _, shared = open_state("redis://127.0.0.1:1/0", "s")
     assert isinstance(make_task_rows(None, "s", shared), SharedTaskRows)
     assert isinstance(make_task_rows("memory", "s", shared), LocalTaskRows)
     assert isinstance(make_task_rows(None, "s", None), LocalTaskRows)

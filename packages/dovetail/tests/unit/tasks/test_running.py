@@ -43,7 +43,7 @@ class Building:
 
 def test_a_run_whose_row_another_process_holds_ends_at_its_next_step(cluster_url: str) -> None:
     async def scenario() -> None:
-        building = Building(cluster=cluster_url, state_keys=[STATE_KEY])
+        building = Building(state=cluster_url, state_keys=[STATE_KEY])
         id = await building.begin()
         node: Any = building.server.engine.shared.cluster  # type: ignore[union-attr]
         await node.client.do("HSET", node.key("task", id), "worker", "another")

@@ -63,17 +63,16 @@ class InputRounds:
         sealer: Sealer,
         lifetime: float,
         implementation: Implementation,
-        used: RoundStore | None = None,
     ) -> None:
         self._sealer = sealer
         self._lifetime = lifetime
-        self._used = used
+        self._used: RoundStore = MemoryRounds()
         self._meta = {SERVER_INFO: msgspec.to_builtins(implementation)}
         self._pending: dict[int, dict[str, Ask]] = {}
 
-    def set_default_store(self, store: RoundStore) -> None:
-        """Use this store of used rounds, if none was given."""
-        self._used = self._used or store
+    def set_store(self, store: RoundStore) -> None:
+        """Use this store of used rounds instead of the memory of this process."""
+        self._used = store
 
     def restore(self, call: Call, params: InputParams) -> None:
         """Fill the record from requestState and inputResponses; raises InvalidParamsError."""
@@ -123,7 +122,6 @@ class InputRounds:
         """Raise InvalidParamsError if the round was used before."""
         record = call.record
         if record.retry_id is not None and record.is_first_use is None:
-            self._used = self._used or MemoryRounds()
             is_unused = self._used.use(record.retry_id, self._lifetime)
             # A future, because several questions may be asked at the same time.
             record.is_first_use = (

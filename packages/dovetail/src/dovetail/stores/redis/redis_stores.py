@@ -9,10 +9,6 @@ from contextlib import asynccontextmanager
 from dovetail.state.redis_url import parse_url
 from dovetail.stores.redis.events import RedisEvents
 from dovetail.stores.redis.node import RedisNode
-from dovetail.stores.redis.rates import RedisRates
-from dovetail.stores.redis.revocations import RedisRevocations
-from dovetail.stores.redis.rounds import RedisRounds
-from dovetail.stores.redis.session_states import RedisSessionStates
 from dovetail.stores.redis.sessions import RedisSessions
 from dovetail.stores.redis.tasks import RedisTasks
 
@@ -24,16 +20,12 @@ class RedisStores:
 
     def __init__(self, url: str, name: str) -> None:
         self.cluster = RedisNode(parse_url(url), re.sub(r"[^A-Za-z0-9_.-]", "_", name))
-        self.rounds = RedisRounds(self.cluster)
         self.sessions = RedisSessions(self.cluster)
         self.events = RedisEvents(self.cluster)
         self.tasks = RedisTasks(self.cluster)
-        self.rates = RedisRates(self.cluster)
-        self.revocations = RedisRevocations(self.cluster)
-        self.session_states = RedisSessionStates(self.cluster)
 
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[None]:
         """Connect on entry, disconnect on exit; an unreachable Redis is tried again later."""
-        async with self.cluster.opened(), self.revocations.opened():
+        async with self.cluster.opened():
             yield
