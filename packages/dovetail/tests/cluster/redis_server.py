@@ -34,7 +34,7 @@ class RedisServer:
 
     @property
     def url(self) -> str:
-        """The URL for `Options.cluster`."""
+        """The URL for `Options.state`."""
         return f"redis://127.0.0.1:{self.port}/0"
 
     def start(self) -> None:

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 
 from dovetail import Server
 from dovetail.auth import ApiKeys, Guard
 from dovetail.auth.key_file import KeyFile
+from dovetail.errors import StoreError
 from tests.cluster.in_process import serving_cluster
 from tests.cluster.legacy_client import INITIALIZE, LegacyClient, read_events
+from tests.cluster.redis_server import RedisServer, running_redis
 from tests.cluster.shop import make_shop
 from tests.patience import CAP
 
@@ -85,6 +89,67 @@ def test_an_answer_reaches_the_process_that_asked(cluster_url: str) -> None:
                 assert question is not None
 
     asyncio.run(run())
+
+
+async def ask_at_one_answer_at_the_other(
+    session: LegacyClient, answer_it: Callable[[dict[str, Any]], Awaitable[None]]
+) -> None:
+    await session.start(0, elicitation={})
+    await session.ready(0)
+    async with asyncio.timeout(CAP), session.streamed_call(0, "order") as events:
+        async for _, data in events:
+            if '"elicitation/create"' in data:
+                result = {"action": "accept", "content": {"amount": 3}}
+                await answer_it({"id": json.loads(data)["id"], "result": result})
+            elif '"result"' in data:
+                assert "3 ordered" in data
+                return
+
+
+@pytest.mark.parametrize("method", ["set", "publish"])
+def test_an_answer_that_cannot_be_stored_is_not_accepted(
+    cluster_url: str, monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
+    async def run() -> None:
+        async with two_processes(cluster_url) as (session, servers):
+
+            async def fail(*_: object, **__: object) -> None:
+                raise StoreError("test")
+
+            async def answer_it(answer: dict[str, Any]) -> None:
+                await session.call(1, "add", a=1, b=2)
+                with monkeypatch.context() as patched:
+                    patched.setattr(servers[1].engine.state.backend, method, fail)
+                    refused = await session.send(1, answer)
+                assert refused.status_code == 503
+                assert refused.headers["retry-after"] == "1"
+                # The client may send it again, and again.
+                for _ in range(2):
+                    assert (await session.send(1, answer)).status_code == 202
+
+            await ask_at_one_answer_at_the_other(session, answer_it)
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize(
+    "fault", ["FLUSHALL", "CLIENT KILL TYPE pubsub", "CLIENT KILL TYPE normal"]
+)
+def test_an_answer_that_was_accepted_arrives(tmp_path: Path, fault: str) -> None:
+    async def run(redis: RedisServer) -> None:
+        async with two_processes(redis.url) as (session, _):
+
+            async def answer_it(answer: dict[str, Any]) -> None:
+                await session.call(1, "add", a=1, b=2)
+                await asyncio.to_thread(redis.command, *fault.split())
+                while (given := await session.send(1, answer)).status_code != 202:
+                    assert given.status_code == 503
+                    await asyncio.sleep(0.01)
+
+            await ask_at_one_answer_at_the_other(session, answer_it)
+
+    with running_redis(tmp_path) as redis:
+        asyncio.run(run(redis))
 
 
 def test_a_cancellation_reaches_the_process_that_runs_the_call(cluster_url: str) -> None:

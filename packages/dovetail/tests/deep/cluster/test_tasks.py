@@ -30,7 +30,7 @@ class Process:
     """A server of a cluster; two of them in one event loop are two processes."""
 
     def __init__(self, url: str, **options: Any) -> None:
-        usual: dict[str, Any] = {"cluster": url, "grace": 1.0}
+        usual: dict[str, Any] = {"state": url, "grace": 1.0}
         usual["state_keys"] = [STATE_KEY]
         self.server = Server("press", options=Options(**{**usual, **options}))
         self.did: list[str] = []

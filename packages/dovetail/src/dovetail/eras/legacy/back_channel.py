@@ -7,7 +7,7 @@ waiting, the request is also cancelled at the client.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import msgspec
@@ -66,6 +66,11 @@ class BackChannel:
             raise
         finally:
             self._waiting.pop(id, None)
+
+    @property
+    def waiting(self) -> Iterable[bytes]:
+        """The ids of the requests that have no answer yet."""
+        return self._waiting
 
     def resolve(self, response: Response) -> bool:
         """Deliver a response to the waiting request; False if there is none."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from typing import Any
 
 from dovetail.core.call import Call
@@ -39,6 +39,7 @@ from dovetail.transports.streamable_http.legacy.cluster_messages import (
 from dovetail.transports.streamable_http.legacy.cluster_session import (
     GENERAL,
     NO_REQUESTS,
+    Answer,
     ClusterSession,
 )
 from dovetail.transports.streamable_http.legacy.endpoint import (
@@ -109,8 +110,13 @@ class ClusterEndpoint(LegacyEndpoint):
             return self._begin_after_loading(request, message, principal)
         self._copies.mark_used(session)
         response = super().begin(request, message, principal)
-        if session.has_unshared_changes and isinstance(response, HttpResponse):
-            return self._respond_after_sharing(request, message, session, response)
+        # Taken now: the requests of a session run side by side.
+        answers = session.take_answers()
+        if isinstance(response, HttpResponse):
+            if answers or session.has_unshared_changes:
+                return self._respond_after_sharing(request, message, session, response, answers)
+        elif answers:
+            return self._answer_before(request, message, session, response, answers)
         return response
 
     async def _begin_after_loading(
@@ -122,22 +128,45 @@ class ClusterEndpoint(LegacyEndpoint):
             await self._fail(request, message, error)
             return
         response = super().begin(request, message, principal)
-        if not isinstance(response, HttpResponse):
-            await response
-        elif session is not None and session.has_unshared_changes:
-            await self._respond_after_sharing(request, message, session, response)
+        answers = [] if session is None else session.take_answers()
+        if isinstance(response, HttpResponse):
+            await self._respond_after_sharing(request, message, session, response, answers)
+        elif session is not None and answers:
+            await self._answer_before(request, message, session, response, answers)
         else:
-            await respond(request.transmit, *response)
+            await response
+
+    async def _answer_before(
+        self,
+        request: RequestView,
+        message: Incoming,
+        session: ClusterSession,
+        response: Coroutine[Any, Any, None],
+        answers: Sequence[Answer],
+    ) -> None:
+        """Respond to a batch when the answers in it are stored."""
+        try:
+            await session.give(answers)
+        except StoreError as error:
+            response.close()
+            await self._fail(request, message, error)
+        else:
+            await response
 
     async def _respond_after_sharing(
         self,
         request: RequestView,
         message: Incoming,
-        session: ClusterSession,
+        session: ClusterSession | None,
         response: HttpResponse,
+        answers: Sequence[Answer],
     ) -> None:
+        """Respond when other processes can know what the message has changed or answered."""
         try:
-            await session.share()
+            if session is not None:
+                await session.give(answers)
+                if session.has_unshared_changes:
+                    await session.share()
         except StoreError as error:
             await self._fail(request, message, error)
         else:

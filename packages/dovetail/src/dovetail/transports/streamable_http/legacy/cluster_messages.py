@@ -60,7 +60,7 @@ class Ended(Struct, array_like=True):
 
 
 class Relayed(Struct, array_like=True):
-    """A message of the client that another process waits for, or one to the client."""
+    """A notification of the client that another process waits for, or a message to the client."""
 
     session: str
     message: bytes

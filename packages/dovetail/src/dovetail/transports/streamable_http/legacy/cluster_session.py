@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
+from typing import TypeAlias
 
 from dovetail.core.changes import ChangeEvent, ChangeKind
 from dovetail.core.principal import Principal
@@ -24,6 +25,7 @@ from dovetail.stores.events import EventLog
 from dovetail.stores.shared_event_log import SharedEventLog
 from dovetail.stores.shared_stores import SharedStores
 from dovetail.transports.asgi.reply import Reply
+from dovetail.transports.streamable_http.legacy.answers import Answers
 from dovetail.transports.streamable_http.legacy.cluster_messages import (
     CHANGED,
     RELAYED,
@@ -38,7 +40,7 @@ from dovetail.transports.streamable_http.legacy.streams import Stream
 from dovetail.wire import codec
 from dovetail.wire.messages import Notification, Response
 
-__all__ = ["GENERAL", "NO_REQUESTS", "ClusterSession", "name_of"]
+__all__ = ["GENERAL", "NO_REQUESTS", "Answer", "ClusterSession", "name_of"]
 
 # Fields beside those of the legacy session: the process that has the stream of the last GET, the
 # principal that owns the session, and the owner whose sessions are counted.
@@ -47,6 +49,8 @@ _PRINCIPAL = "principal"
 _OWNER = "owner"
 # What a stream of a GET answers.
 NO_REQUESTS = b"[]"
+# The process that has asked, and the answer.
+Answer: TypeAlias = tuple[str, Response]
 _LISTS = (ChangeKind.TOOLS, ChangeKind.PROMPTS, ChangeKind.RESOURCES)
 
 
@@ -60,8 +64,10 @@ class ClusterSession(HttpSession):
 
     __slots__ = (
         "__weakref__",
+        "_answers",
         "_producer",
         "_shared",
+        "_unsent",
         "general_node",
         "is_stale",
         "name",
@@ -70,10 +76,18 @@ class ClusterSession(HttpSession):
     )
 
     def __init__(
-        self, engine: Engine, principal: Principal | None, shared: SharedStores, producer: str
+        self,
+        engine: Engine,
+        principal: Principal | None,
+        shared: SharedStores,
+        producer: str,
+        answers: Answers,
     ) -> None:
         """`producer` begins the names of the streams of this process."""
         super().__init__(engine, principal)
+        self._answers = answers
+        # Answers for other processes in the message that is being handled.
+        self._unsent: list[Answer] = []
         self._shared = shared
         self._producer = producer
         self.name = ""
@@ -164,10 +178,20 @@ class ClusterSession(HttpSession):
         # The id of a request contains the process that has sent it.
         node = (message.id or b"").strip(b'"').partition(b"-")[0].decode("latin-1")
         if node not in ("", cluster.node):
-            cluster.send(node, RELAYED, pack(Relayed(self.name, _encode(message))))
+            self._unsent.append((node, message))
+
+    def take_answers(self) -> list[Answer]:
+        """The answers for other processes in the message that was just handled."""
+        answers, self._unsent = self._unsent, []
+        return answers
+
+    async def give(self, answers: Sequence[Answer]) -> None:
+        """Store answers where their questions find them; raises StoreError."""
+        for node, response in answers:
+            await self._answers.give(self.name, node, response)
 
     def receive_relayed(self, message: Notification | Response) -> None:
-        """Take what another process has passed on."""
+        """Take what a client has sent to another process."""
         # It is not passed on again if nobody waits for it here either.
         relay, self.handler.relay = self.handler.relay, None
         try:
@@ -255,10 +279,3 @@ class ClusterSession(HttpSession):
             self.session.back_channel.close()
         for stream in self.streams.values():
             stream.detach()
-
-
-def _encode(response: Response) -> bytes:
-    if response.result is not None:
-        return codec.encode_result(response.id or b"null", bytes(response.result))
-    error = bytes(response.error or b"null")
-    return b'{"jsonrpc":"2.0","id":%b,"error":%b}' % (response.id or b"null", error)

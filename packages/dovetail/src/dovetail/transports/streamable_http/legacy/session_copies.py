@@ -18,6 +18,7 @@ from dovetail.errors import LimitError, StoreError
 from dovetail.runtime.engine import Engine
 from dovetail.stores.sessions import MemorySessions, new_session_id
 from dovetail.stores.shared_stores import SharedStores
+from dovetail.transports.streamable_http.legacy.answers import Answers
 from dovetail.transports.streamable_http.legacy.cluster_messages import (
     CHANGED,
     ENDED,
@@ -71,6 +72,10 @@ class SessionCopies:
         self._running: set[asyncio.Task[None]] = set()
         self._upkeep: asyncio.TimerHandle | None = None
         self._restoring: asyncio.Task[None] | None = None
+        self._answers = Answers(
+            engine.state, shared.cluster.node, self._open_questions, self._deliver
+        )
+        self._following: asyncio.Task[None] | None = None
         # Until then, other processes may still store sessions again.
         self._restored_at = 0.0
         cluster = shared.cluster
@@ -83,7 +88,7 @@ class SessionCopies:
 
     def new(self, principal: Principal | None) -> ClusterSession:
         """A session before its handshake."""
-        return ClusterSession(self._engine, principal, self._shared, self._producer)
+        return ClusterSession(self._engine, principal, self._shared, self._producer, self._answers)
 
     async def keep(self, session: ClusterSession, owner: str) -> None:
         """Store a session after its handshake; raises LimitError and StoreError."""
@@ -164,6 +169,21 @@ class SessionCopies:
         self._by_name[session.name] = session
         if self._upkeep is None:
             self._schedule_upkeep()
+        if self._following is None:
+            self._following = self._start(self._answers.follow())
+
+    def _open_questions(self) -> set[tuple[str, bytes]]:
+        return {
+            (name, id)
+            for name, copy in self._by_name.items()
+            if copy.session is not None and copy.session.back_channel is not None
+            for id in copy.session.back_channel.waiting
+        }
+
+    def _deliver(self, name: str, answer: Response) -> None:
+        session = self._by_name.get(name)
+        if session is not None:
+            session.receive_relayed(answer)
 
     def drop(self, name: str) -> None:
         """End the copy of a session that has ended."""
@@ -189,6 +209,7 @@ class SessionCopies:
             session.leave()
         for task in self._running:
             task.cancel()
+        self._following = None
 
     # -- use ----------------------------------------------------------------------------------
 
@@ -274,7 +295,7 @@ class SessionCopies:
         message = unpack(Relayed, data)
         session = self._by_name.get(message.session)
         decoded = codec.decode(message.message)
-        if session is not None and isinstance(decoded, Notification | Response):
+        if session is not None and isinstance(decoded, Notification):
             session.receive_relayed(decoded)
 
     def _receive_unrelated(self, _node: str, data: bytes) -> None:
