@@ -6,7 +6,7 @@ import inspect
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, get_type_hints
@@ -16,12 +16,8 @@ import pytest
 import dovetail
 from dovetail import (
     HttpAppOptions,
-    PromptOptions,
-    ResourceListOptions,
-    ResourceOptions,
     Server,
     ToolAnnotations,
-    ToolOptions,
 )
 from dovetail.features.annotations import AnnotationsDict, ToolAnnotationsDict
 from dovetail.transports.streamable_http.app import HttpOptions
@@ -56,26 +52,6 @@ def test_mypy_accepts_correct_code_and_reports_every_mistake(tmp_path: Path) -> 
     assert found.keys() == expected.keys(), done.stdout
     for place, text in expected.items():
         assert any(text in each for each in found[place]), (place, text, found[place])
-
-
-@pytest.mark.parametrize(
-    ("options", "add"),
-    [
-        (ToolOptions, Server("s").tools.add),
-        (PromptOptions, Server("s").prompts.add),
-        (ResourceOptions, Server("s").resources.add),
-        (ResourceListOptions, Server("s").resources.lists.add),
-    ],
-)
-def test_a_decorator_has_the_keywords_of_add(options: type, add: Callable[..., Any]) -> None:
-    keywords = {
-        name: parameter.annotation
-        for name, parameter in inspect.signature(add).parameters.items()
-        if parameter.kind is inspect.Parameter.KEYWORD_ONLY
-    }
-    hints = get_type_hints(add)
-    assert get_type_hints(options) == {name: hints[name] for name in keywords}
-    assert list(inspect.get_annotations(options)) == list(keywords)
 
 
 def test_http_app_has_the_keywords_of_its_options() -> None:
