@@ -38,7 +38,7 @@ class Yard:
     """A server with tasks, and what its tools have done."""
 
     def __init__(self, store: str, **options: Any) -> None:
-        place = "cluster" if store.startswith("redis:") else "task_store"
+        place = "state" if store.startswith("redis:") else "task_store"
         usual: dict[str, Any] = {place: store, "grace": 1.0}
         usual["state_keys"] = [STATE_KEY]
         self.server = Server("yard", options=Options(**{**usual, **options}))
