@@ -18,7 +18,7 @@ __all__ = ["is_matrix", "split"]
 _MATRICES = (
     "transcripts/test_transcripts.py",
     "interaction/",
-    "unit/runtime/test_tasks.py",
+    "unit/tasks/test_keeper.py",
     "unit/stores/test_tasks.py",
 )
 # Parameters that say where a test runs.
