@@ -24,7 +24,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-from dovetail.client import http_session, http_sse, negotiation, rpc, stdio
+from dovetail.client import http_channel, http_session, negotiation, rpc, stdio
 
 ROOT = Path(__file__).resolve().parent
 _TEST_ROOTS = [str(ROOT), *(str(path.parent) for path in sorted(ROOT.glob("packages/*/tests")))]
@@ -43,7 +43,7 @@ _FRAMEWORK = ROOT / "packages" / "dovetail" / "tests"
 for _module, _name in (
     (negotiation, "_PROBE_SECONDS"),
     (http_session, "_LISTEN_SECONDS"),
-    (http_sse, "_ENDPOINT_SECONDS"),
+    (http_channel, "_ENDPOINT_SECONDS"),
     (stdio, "_EXIT_SECONDS"),
     (rpc, "_DRAIN_SECONDS"),
 ):

@@ -25,7 +25,7 @@ import pytest
 
 from dovetail import Proxy, Server
 from dovetail.spec.keys import CLIENT_CAPABILITIES, PROTOCOL_VERSION
-from dovetail.transports.stdio_streams import LineWriter
+from dovetail.transports.stdio import LineWriter
 from tests.patience import CAP
 from tests.peers.scripted import DISCOVERED, INITIALIZED
 from tests.proxy.pairing import LEGACY, MODERN, at_url

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import sys
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, TypeVar
+
+import click
 
 from dovetail.cli.conversation import Conversation
 from dovetail.cli.failures import COULD_NOT_START, FAILED_CALL, WRONG_USAGE, Failure, or_fail
 from dovetail.cli.questions import Questions
 from dovetail.cli.stored_login import make_auth
 from dovetail.cli.targets import TargetOptions
-from dovetail.cli.terminal_input import can_ask, read_line
 from dovetail.client import Client
 from dovetail.client.local_caller import LocalCaller
 from dovetail.client.targets import Target, is_url
@@ -23,7 +25,46 @@ from dovetail.server import Server
 if TYPE_CHECKING:
     from dovetail.client.http_auth import Auth
 
-__all__ = ["close_server", "find_auth", "make_client", "run_with_client", "start_conversation"]
+__all__ = [
+    "can_ask",
+    "close_server",
+    "find_auth",
+    "make_client",
+    "read_line",
+    "run_with_client",
+    "start_conversation",
+]
+
+_MAX_LINE = 65_536
+
+
+def can_ask() -> bool:
+    """Whether a person can read questions on stderr and type answers on stdin."""
+    return sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
+
+
+async def read_line(prompt: str) -> str | None:
+    """The line that the user types, without the newline; None for Ctrl-D."""
+    click.echo(prompt, nl=False, err=True)
+    loop = asyncio.get_running_loop()
+    descriptor = sys.stdin.fileno()
+    line: asyncio.Future[str | None] = loop.create_future()
+
+    def read() -> None:
+        # A terminal is readable when a whole line is there, and one read returns that line.
+        try:
+            data = os.read(descriptor, _MAX_LINE)
+        except OSError:
+            data = b""  # the terminal is gone
+        if not line.done():
+            line.set_result(data.decode(errors="replace").rstrip("\r\n") if data else None)
+
+    loop.add_reader(descriptor, read)
+    try:
+        return await line
+    finally:
+        loop.remove_reader(descriptor)
+
 
 T = TypeVar("T")
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import click
@@ -9,14 +11,179 @@ import click
 from dovetail.cli.client_runs import run_with_client
 from dovetail.cli.lookup import find_named
 from dovetail.cli.options import TARGET_OPTIONS, with_options
-from dovetail.cli.output import print_json
+from dovetail.cli.output import print_heading, print_json, print_wrapped
 from dovetail.cli.printing import Listing, print_listing
+from dovetail.cli.schema_check import check_schemas
+from dovetail.cli.signatures import (
+    describe_prompt,
+    describe_result,
+    describe_schema,
+    describe_tool,
+    format_literal,
+    unwrap_output,
+)
 from dovetail.cli.targets import TargetOptions, find_target, split_words
-from dovetail.cli.tool_page import print_page
 from dovetail.client import Client
-from dovetail.spec.models import Prompt, Tool
+from dovetail.schema import resolve, variants
+from dovetail.spec.models import Prompt, Tool, ToolAnnotations
 
-__all__ = ["list_command", "read_listing"]
+__all__ = [
+    "list_command",
+    "print_page",
+    "read_listing",
+]
+
+# Keywords of JSON Schema for the least and the most, and of what.
+_RANGES = (
+    ("minimum", "maximum", ""),
+    ("minLength", "maxLength", " characters"),
+    ("minItems", "maxItems", " items"),
+)
+# Other keywords -> how they are shown.
+_CONSTRAINTS = {
+    "exclusiveMinimum": "more than {}",
+    "exclusiveMaximum": "less than {}",
+    "multipleOf": "a multiple of {}",
+    "pattern": "matches {}",
+    "format": "format {}",
+}
+_HINTS = {
+    "read_only_hint": ("read-only", "changes something"),
+    "destructive_hint": ("may destroy something", "destroys nothing"),
+    "idempotent_hint": ("repeating it changes nothing more", None),
+    "open_world_hint": ("uses other systems", None),
+}
+# Members of members are shown down to this depth; a schema may contain itself.
+_MAX_DEPTH = 4
+
+
+@dataclass(frozen=True, slots=True)
+class _Member:
+    """An argument, or a member of one."""
+
+    path: str
+    type: str
+    facts: Sequence[str]
+    description: str
+    depth: int
+
+
+def print_page(entry: Tool | Prompt) -> None:
+    """Print everything that a server says about a tool or a prompt; raises Failure."""
+    if isinstance(entry, Tool):
+        check_schemas(entry)
+    if isinstance(entry, Prompt):
+        print_wrapped(describe_prompt(entry), hanging=4)
+    else:
+        print_wrapped(describe_tool(entry, with_result=False), hanging=4)
+    for text in (entry.title, entry.description):
+        if text:
+            print_wrapped(f"\n{text.strip()}")
+    members = _prompt_members(entry) if isinstance(entry, Prompt) else _tool_members(entry)
+    _print_members("Arguments", list(members))
+    if isinstance(entry, Prompt):
+        return
+    if entry.output_schema is not None:
+        result = unwrap_output(entry.output_schema)
+        members = _members(result, entry.output_schema, "")
+        _print_members("Result", list(members), describe_result(entry.output_schema))
+    hints = list(_describe_hints(entry.annotations))
+    if hints:
+        click.echo()
+        print_heading("Hints of the server")
+        print_wrapped(", ".join(hints), indent=2)
+
+
+def _print_members(title: str, members: Sequence[_Member], if_empty: str = "none") -> None:
+    click.echo()
+    print_heading(title)
+    for member in members:
+        indent = 2 + 2 * member.depth
+        facts = f"  ({', '.join(member.facts)})" if member.facts else ""
+        print_wrapped(f"{member.path}: {member.type}{facts}", indent=indent, hanging=4)
+        if member.description:
+            print_wrapped(member.description.strip(), indent=indent + 4)
+    if not members:
+        print_wrapped(if_empty, indent=2)
+
+
+def _tool_members(tool: Tool) -> Iterator[_Member]:
+    return _members(tool.input_schema, tool.input_schema, "")
+
+
+def _prompt_members(prompt: Prompt) -> Iterator[_Member]:
+    for argument in prompt.arguments or ():
+        facts = ["required"] if argument.required else []
+        yield _Member(argument.name, "str", facts, argument.description or "", 0)
+
+
+def _members(
+    schema: Any, root: Mapping[str, Any], prefix: str, depth: int = 0
+) -> Iterator[_Member]:
+    """The members of all objects in a schema; those of alternatives below a line for each."""
+    objects = list(_find_objects(schema, root)) if depth < _MAX_DEPTH else []
+    for number, (owner, suffix) in enumerate(objects, 1):
+        path = f"{prefix}{suffix}"
+        if len(objects) > 1:
+            kind = f"alternative {number} of {len(objects)}"
+            yield _Member(path, kind, [], str(owner.get("description", "")), depth)
+        inner_depth = depth + 1 if len(objects) > 1 else depth
+        required = owner.get("required") or ()
+        for name, value in owner["properties"].items():
+            inner = f"{path}.{name}" if path else name
+            yield _describe_member(inner, value, root, inner_depth, name in required)
+            yield from _members(value, root, inner, inner_depth + 1)
+
+
+def _describe_member(
+    path: str, schema: Any, root: Mapping[str, Any], depth: int, is_required: bool
+) -> _Member:
+    # A keyword beside $ref is about this use of the schema.
+    own = resolve(schema, root)
+    kind = describe_schema(schema, root, depth=2)
+    facts = list(_describe_facts(own, is_required=is_required))
+    return _Member(path, kind, facts, str(own.get("description", "")), depth)
+
+
+def _find_objects(
+    schema: Any, root: Mapping[str, Any], nested: int = 0
+) -> Iterator[tuple[Mapping[str, Any], str]]:
+    """The objects with members in a schema, each with `[]` for every list around it."""
+    if nested > _MAX_DEPTH:
+        return
+    schema = resolve(schema, root)
+    if isinstance(schema.get("properties"), Mapping) and schema["properties"]:
+        yield schema, ""
+        return
+    for _, branch in variants(schema, root):
+        yield from _find_objects(branch, root, nested + 1)
+    items = schema.get("items")
+    for inner, suffix in _find_objects(items, root, nested + 1) if items is not None else ():
+        yield inner, f"[]{suffix}"
+
+
+def _describe_facts(schema: Mapping[str, Any], *, is_required: bool) -> Iterator[str]:
+    if is_required:
+        yield "required"
+    if "default" in schema:
+        yield f"default {format_literal(schema['default'])}"
+    for low, high, noun in _RANGES:
+        least, most = schema.get(low), schema.get(high)
+        if least is not None and most is not None:
+            yield f"{least} to {most}{noun}"
+        elif least is not None or most is not None:
+            yield f"at least {least}{noun}" if most is None else f"at most {most}{noun}"
+    for keyword, text in _CONSTRAINTS.items():
+        if keyword in schema:
+            yield text.format(schema[keyword])
+
+
+def _describe_hints(annotations: ToolAnnotations | None) -> Iterator[str]:
+    for name, (if_true, if_false) in _HINTS.items():
+        value = getattr(annotations, name, None)
+        text = None if value is None else if_true if value else if_false
+        if text is not None:
+            yield text
 
 
 @click.command(name="list")

@@ -13,11 +13,13 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
+from typing import Any
 
-from dovetail.cli.config_file import read_entry
 from dovetail.cli.failures import COULD_NOT_START, WRONG_USAGE, Failure, or_fail
 from dovetail.cli.headers import read_headers
 from dovetail.cli.loading import load_server, split_spec
+from dovetail.client.config_files import expand, read_servers
 from dovetail.client.local_caller import LocalCaller
 from dovetail.client.targets import Target, is_url
 from dovetail.core.permission import read_scopes
@@ -25,7 +27,37 @@ from dovetail.core.principal import Principal
 from dovetail.errors import TransportError, UsageError
 from dovetail.server import Server
 
-__all__ = ["GivenTarget", "TargetOptions", "find_target", "hidden_hint", "split_words"]
+__all__ = [
+    "GivenTarget",
+    "TargetOptions",
+    "find_target",
+    "hidden_hint",
+    "read_entry",
+    "split_words",
+]
+
+
+def read_entry(file: str, name: str | None) -> Mapping[str, Any]:
+    """The entry of a server, as a target of the client; raises UsageError."""
+    try:
+        servers = read_servers(file)
+    except UsageError as error:
+        raise UsageError(f"--config: {error}") from None
+    entry = servers.get(name) if name is not None else None
+    if name is None or name not in servers:
+        problem = "Name a server" if name is None else f"There is no server {name!r}"
+        raise UsageError(f"{problem} in {file!r}; it has: {', '.join(servers) or 'none'}")
+    if not isinstance(entry, Mapping) or not ("command" in entry or "url" in entry):
+        raise UsageError(f"{file!r}: the server {name!r} needs 'command' or 'url'")
+    problems: list[str] = []
+    expanded: dict[str, Any] = expand(entry, f"{file!r}: {name}", problems)
+    if problems:
+        raise UsageError("; ".join(problems))
+    cwd = expanded.get("cwd")
+    if cwd is not None and not isinstance(cwd, str):
+        raise UsageError(f"{file!r}: 'cwd' of the server {name!r} must be a string")
+    # Relative to the file, which may be used from any directory.
+    return {**expanded, "cwd": str(Path(file).parent / cwd)} if cwd else expanded
 
 
 @dataclass(frozen=True, slots=True)

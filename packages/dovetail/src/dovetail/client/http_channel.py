@@ -5,32 +5,220 @@ event stream that ends with the JSON-RPC response. `send` lasts as long as the H
 cancelling it closes the response; this is how a modern request is cancelled. Sessions, the GET
 stream and resumable streams, which only legacy servers have, are in `http_session.py`. If a server
 rejects `initialize` like a server older than Streamable HTTP, the channel falls back to HTTP+SSE
-(`http_sse.py`).
+(`HttpSse`).
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Mapping
 from typing import Any
 
-from dovetail.client.channel import Channel, OnClosed, OnMessage, SessionEndedError
+import msgspec
+from msgspec import Struct
+
+from dovetail.client.channel import Channel, OnClosed, OnMessage, SessionEndedError, StreamLostError
 from dovetail.client.http_auth import Auth, AuthorizedPool
 from dovetail.client.http_failure import HttpFailure, find_secrets
 from dovetail.client.http_headers import ToolHeaders, check_own_headers, mirror_request
-from dovetail.client.http_response import ResponseReader
 from dovetail.client.http_session import ClientHttpSession
-from dovetail.client.http_sse import HttpSse
 from dovetail.client.http_stream import EVENT_STREAM, Cursor, read_events
 from dovetail.client.time_limits import time_limit
-from dovetail.errors import PeerError, TransportError
-from dovetail.net.http_connection import ClientResponse
-from dovetail.net.http_endpoint import parse_url
+from dovetail.errors import PeerError, RpcError, TransportError
+from dovetail.net.background import BackgroundTasks
+from dovetail.net.http_connection import ClientResponse, Headers
+from dovetail.net.http_endpoint import Endpoint, parse_url
 from dovetail.net.http_pool import HttpPool
 from dovetail.wire import codec
-from dovetail.wire.messages import Notification, Request
+from dovetail.wire.framing import SseBuffer
+from dovetail.wire.messages import Batch, Malformed, Notification, Request, Response
 
-__all__ = ["HttpChannel"]
+__all__ = [
+    "HttpChannel",
+    "HttpSse",
+    "ResponseReader",
+]
+
+# An HTTP+SSE server sends the endpoint event immediately; the GET stream of a Streamable HTTP
+# server may stay silent.
+_ENDPOINT_SECONDS = 5.0
+_SHOWN = 200
+
+
+class HttpSse:
+    """The event stream of one client, and its URL for messages."""
+
+    def __init__(self, pool: HttpPool, own_headers: Headers, limit: int) -> None:
+        self._pool = pool
+        self._own_headers = own_headers
+        self._secrets = find_secrets(own_headers)
+        self._limit = limit
+        self._reading = BackgroundTasks()
+        self._post_endpoint: Endpoint | None = None
+
+    async def open(self, on_message: OnMessage, on_closed: OnClosed) -> bool:
+        """Open the stream; False if the server does not support HTTP+SSE.
+
+        Raises PeerError if the server names a URL of another origin.
+        """
+        found: asyncio.Future[Endpoint | None] = asyncio.get_running_loop().create_future()
+        self._reading.start(self._read(found, on_message, on_closed))
+        try:
+            async with asyncio.timeout(_ENDPOINT_SECONDS):
+                self._post_endpoint = await found
+        except TimeoutError:
+            pass
+        finally:
+            if self._post_endpoint is None:
+                await self.close()
+        return self._post_endpoint is not None
+
+    async def send(self, data: bytes, what: str) -> None:
+        """Post one message; its response arrives on the stream."""
+        headers = [("Content-Type", "application/json"), *self._own_headers]
+        async with self._pool.exchange("POST", headers, data, at=self._post_endpoint) as response:
+            # The specification says 202; some servers send 200 or 204.
+            if not 200 <= response.status < 300:
+                raise (await HttpFailure.read(response, self._secrets)).to_error(what)
+
+    async def close(self) -> None:
+        """Close the stream, which tells the server that the client has left."""
+        await self._reading.close()
+
+    async def _read(
+        self, found: asyncio.Future[Endpoint | None], on_message: OnMessage, on_closed: OnClosed
+    ) -> None:
+        why = "the server closed it"
+        headers = [("Accept", EVENT_STREAM), *self._own_headers]
+        try:
+            async with self._pool.exchange("GET", headers) as response:
+                is_stream = response.content_type == EVENT_STREAM and not response.coding
+                if response.status == 200 and is_stream:
+                    await self._take_events(response, found, on_message)
+        except (TransportError, PeerError) as error:
+            why = str(error)
+        if not found.done():
+            found.set_result(None)
+        elif not found.cancelled() and found.exception() is None:
+            where = self._pool.endpoint
+            text = f"The event stream from {where} ended: {why}"
+            on_closed(StreamLostError(text, carries_responses=True))
+
+    async def _take_events(
+        self,
+        response: ClientResponse,
+        found: asyncio.Future[Endpoint | None],
+        on_message: OnMessage,
+    ) -> None:
+        buffer = SseBuffer(self._limit)
+        async for chunk in response.chunks():
+            for event in buffer.feed(chunk):
+                if found.done():
+                    if event.event == b"message":
+                        on_message(event.data)
+                # sse.endpoint-event (2024-11-05 basic/transports): the first event on the stream
+                elif event.event == b"endpoint":
+                    _resolve_endpoint(found, response.endpoint, event.data)
+                else:
+                    return
+
+
+def _resolve_endpoint(
+    found: asyncio.Future[Endpoint | None], stream: Endpoint, reference: bytes
+) -> None:
+    text = reference.decode(errors="replace").strip()
+    endpoint = stream.resolve(text)
+    if endpoint is not None:
+        found.set_result(endpoint)
+        return
+    # Without the query, which may contain a session secret.
+    shown = text.partition("?")[0][:_SHOWN]
+    found.set_exception(
+        PeerError(
+            f"{stream} names {shown!r} as the URL for messages; "
+            f"allowed: a URL of the same origin, {stream.origin}"
+        )
+    )
+
+
+class _WireError(Struct):
+    code: int
+    message: str
+    data: object = None
+
+
+class ResponseReader:
+    """Delivers the messages of a response and notes when the request is answered."""
+
+    def __init__(
+        self,
+        request: Request,
+        session: ClientHttpSession | None,
+        tools: ToolHeaders,
+        deliver: OnMessage,
+    ) -> None:
+        self.request = request
+        # None for a modern request.
+        self.session = session
+        self.is_answered: bool = False
+        # Set when the server may support another transport.
+        self.refusal: HttpFailure | None = None
+        self._tools = tools
+        self._deliver = deliver
+
+    def read_head(self, response: ClientResponse) -> None:
+        """Take the session id from the response to initialize."""
+        if self.session is not None and self.request.method == "initialize":
+            self.session.assign(response.headers.get("mcp-session-id"))
+
+    def take(self, data: bytes) -> bool:
+        """Deliver one message; returns whether the request is answered."""
+        incoming, received = codec.decode(data), data
+        for item in incoming.items if isinstance(incoming, Batch) else (incoming,):
+            if isinstance(item, Response) and item.id == self.request.id:
+                self.is_answered = True
+                data = self._inspect_result(item, data)
+            elif isinstance(item, Response) and item.id is None and item.error is not None:
+                self.is_answered = True
+                data = self._add_id(item)
+            elif isinstance(item, Malformed) and item.id == self.request.id:
+                self.is_answered = True
+        self._deliver(data, incoming if data is received else None)
+        return self.is_answered
+
+    def _inspect_result(self, answer: Response, data: bytes) -> bytes:
+        """Take what HTTP needs from a result; returns the message to deliver."""
+        if answer.result is None:
+            return data
+        if self.request.method == "initialize" and self.session is not None:
+            self.session.agree(answer.result)
+        elif self.request.method == "tools/list" and self.session is None:
+            valid = self._tools.learn(answer.result)
+            if valid is not None:
+                return codec.encode_result(self.request.id, valid)
+        return data
+
+    def take_error(self, body: bytes) -> bool:
+        """Deliver the body of an error response if it is a JSON-RPC error."""
+        incoming = codec.decode(body)
+        if not isinstance(incoming, Response) or incoming.error is None:
+            return False
+        self.is_answered = True
+        self._deliver(self._add_id(incoming))
+        return True
+
+    def _add_id(self, response: Response) -> bytes:
+        """Add the request's id to an error without an id in its HTTP response."""
+        assert response.error is not None
+        try:
+            error = codec.decode_as(_WireError, response.error)
+        except msgspec.ValidationError as problem:
+            text = f"The error response to {self.request.method} is not valid JSON-RPC: {problem}"
+            raise PeerError(text) from None
+        known = RpcError.from_wire(error.code, error.message, error.data)
+        return codec.encode_error(self.request.id, known)
+
 
 logger: logging.Logger = logging.getLogger("dovetail")
 

@@ -14,15 +14,45 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from dovetail.client.channel import Channel, Connectable
-from dovetail.client.memory import MemoryChannel
+from dovetail.client.channel import Channel, Connectable, Connected, OnClosed, OnMessage
 from dovetail.client.stdio import Command, StdioChannel
-from dovetail.errors import MissingPackageError, UsageError
+from dovetail.errors import MissingPackageError, TransportError, UsageError
 
 if TYPE_CHECKING:
     from dovetail.client.http_auth import Auth
 
-__all__ = ["Target", "find_command", "is_url", "open_target"]
+__all__ = [
+    "MemoryChannel",
+    "Target",
+    "find_command",
+    "is_url",
+    "open_target",
+]
+
+
+class MemoryChannel(Channel):
+    """Uses `server.connect(...)`."""
+
+    def __init__(self, server: Connectable) -> None:
+        self._server = server
+        self._connection: Connected | None = None
+
+    async def open(self, on_message: OnMessage, on_closed: OnClosed) -> None:
+        """Connect. `on_closed` is not used: the server cannot disconnect."""
+        self._connection = self._server.connect(on_message)
+
+    async def send(self, data: bytes) -> None:
+        """Pass one message to the server."""
+        if self._connection is None:
+            raise TransportError("The connection to the server is closed")
+        self._connection.receive(data)
+
+    async def close(self) -> None:
+        """Close the server's connection."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            await connection.close()
+
 
 Target: TypeAlias = Connectable | str | os.PathLike[str] | Sequence[str] | Mapping[str, Any]
 

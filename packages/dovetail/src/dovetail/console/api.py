@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec import Struct
 
 from dovetail.console.api_check import CheckRunner
 from dovetail.console.call_snippets import serve_copy
@@ -15,8 +16,9 @@ from dovetail.console.event_streams import EventStream, EventStreams
 from dovetail.console.evidence import serve_evidence
 from dovetail.console.requests import ApiRequest, RefusedError, RequestChecks
 from dovetail.console.save_test import serve_test
-from dovetail.console.tool_headers import serve_headers
 from dovetail.console.uri_templates import serve_uri
+from dovetail.errors import UsageError
+from dovetail.features.header_params import find_headers
 from dovetail.transports.asgi.messages import (
     BodyTooLargeError,
     BodyTooSlowError,
@@ -30,7 +32,33 @@ from dovetail.wire import codec
 if TYPE_CHECKING:
     from dovetail.console.sign_in import SignIn
 
-__all__ = ["ConsoleApi"]
+__all__ = [
+    "ConsoleApi",
+    "serve_headers",
+]
+
+
+class _Tool(Struct, rename="camel"):
+    name: str
+    input_schema: dict[str, Any] = {}
+
+
+class _Asked(Struct):
+    tools: list[_Tool]
+
+
+async def serve_headers(given: ApiRequest) -> HttpResponse:
+    """Return the headers by tool, and the tools that a client must leave out."""
+    asked = given.read(_Asked, "tools")
+    headers = {}
+    excluded = []
+    for tool in asked.tools:
+        try:
+            headers[tool.name] = find_headers(tool.input_schema, tool.name)
+        except (UsageError, AttributeError, RecursionError) as error:
+            excluded.append({"name": tool.name, "message": str(error)})
+    return HttpResponse(200, codec.encode({"headers": headers, "excluded": excluded}))
+
 
 # Frames of a long session are the largest body.
 _MAX_BYTES = 64 * 1024 * 1024

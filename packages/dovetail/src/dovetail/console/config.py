@@ -2,22 +2,140 @@
 
 from __future__ import annotations
 
+import json
+import shlex
+from collections.abc import Sequence
 from importlib.metadata import version
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from dovetail.console.client_snippets import make_snippets
 from dovetail.console.console_site import ConsoleServer, ConsoleSite
 from dovetail.console.requests import public_url
-from dovetail.console.revision_traits import describe_traits
 from dovetail.runtime.auth_backend import AuthBackend
-from dovetail.spec.revisions import REVISIONS
+from dovetail.spec import keys
+from dovetail.spec.revisions import REVISIONS, Family, Revision
 from dovetail.transports.asgi.messages import HttpRequest
 from dovetail.transports.asgi.paths import mount_point
 from dovetail.wire import codec
 
-__all__ = ["INSTALL_CHECK", "describe_guard", "describe_site", "find_resource", "has_check"]
+__all__ = [
+    "INSTALL_CHECK",
+    "Snippet",
+    "describe_guard",
+    "describe_site",
+    "describe_traits",
+    "find_resource",
+    "has_check",
+    "make_snippets",
+]
+
+
+def describe_traits(revision: Revision, version: str) -> dict[str, Any]:
+    """The differences that matter to the page, and what its messages must have.
+
+    `hello` are the params of `initialize`, `meta` is the `_meta` of modern requests, and `taskMeta`
+    that of requests that may become tasks.
+    """
+    info = {"name": "dovetail-console", "version": version}
+    capabilities = _describe_capabilities(revision)
+    is_modern = revision.family is Family.MODERN
+    meta = {
+        keys.PROTOCOL_VERSION: revision.date,
+        keys.CLIENT_INFO: info,
+        keys.CLIENT_CAPABILITIES: capabilities,
+        keys.LOG_LEVEL: "debug",
+    }
+    with_tasks = {**capabilities, "extensions": {keys.TASKS: {}}}
+    return {
+        "modern": is_modern,
+        "tasks": revision.tasks,
+        "elicitation": revision.elicitation,
+        "completions": revision.completions_capability,
+        "hello": {
+            "protocolVersion": revision.date,
+            "capabilities": capabilities,
+            "clientInfo": info,
+        },
+        "meta": meta if is_modern else {},
+        "taskMeta": {**meta, keys.CLIENT_CAPABILITIES: with_tasks} if is_modern else {},
+    }
+
+
+def _describe_capabilities(revision: Revision) -> dict[str, Any]:
+    """Everything that the page can ask its user."""
+    found: dict[str, Any] = {
+        "roots": {},
+        "sampling": {"tools": {}} if revision.sampling_tools else {},
+    }
+    if revision.elicitation:
+        found["elicitation"] = {"form": {}, "url": {}} if revision.url_elicitation else {}
+    return found
+
+
+_KEY = "YOUR_KEY"
+
+
+class Snippet(NamedTuple):
+    """A text for one client."""
+
+    name: str
+    text: str
+
+
+def make_snippets(
+    name: str, url: str, command: Sequence[str], key_header: str | None
+) -> list[Snippet]:
+    """The texts for a server.
+
+    `url` is empty if it has none, and `command`, which starts it on stdio, if that is not known.
+    `key_header`: the header for an API key, if the server needs one.
+    """
+    if not url:
+        return _make_stdio_snippets(name, command)
+    bearer = "Bearer " if key_header == "Authorization" else ""
+    headers = {} if key_header is None else {key_header: f"{bearer}{_KEY}"}
+    more: dict[str, Any] = {"headers": headers} if headers else {}
+    lines = [f"{header}: {value}" for header, value in headers.items()]
+    add = ["claude", "mcp", "add", "--transport", "http", name, url]
+    for line in lines:
+        add += ["--header", line]
+    # Claude Desktop starts servers itself; mcp-remote is such a server for a URL.
+    remote = ["npx", "-y", "mcp-remote", url]
+    for line in lines:
+        remote += ["--header", line]
+    program, *arguments = command or remote
+    call = ["dovetail", "list", url]
+    for line in lines:
+        call += ["-H", line]
+    return [
+        Snippet("Claude Code", shlex.join(add)),
+        Snippet(
+            "Claude Desktop", _entry("mcpServers", name, {"command": program, "args": arguments})
+        ),
+        Snippet("mcp.json", _entry("mcpServers", name, {"type": "http", "url": url, **more})),
+        Snippet("Cursor", _entry("mcpServers", name, {"url": url, **more})),
+        Snippet("VS Code", _entry("servers", name, {"type": "http", "url": url, **more})),
+        Snippet("dovetail", shlex.join(call)),
+    ]
+
+
+def _make_stdio_snippets(name: str, command: Sequence[str]) -> list[Snippet]:
+    settings = {"command": command[0], "args": list(command[1:])}
+    add = ["claude", "mcp", "add", name, "--", *command]
+    return [
+        Snippet("Claude Code", shlex.join(add)),
+        Snippet("Claude Desktop", _entry("mcpServers", name, settings)),
+        Snippet("mcp.json", _entry("mcpServers", name, settings)),
+        Snippet("Cursor", _entry("mcpServers", name, settings)),
+        Snippet("VS Code", _entry("servers", name, {"type": "stdio", **settings})),
+        Snippet("dovetail", shlex.join(["dovetail", "list", "--", *command])),
+    ]
+
+
+def _entry(member: str, name: str, settings: dict[str, Any]) -> str:
+    return json.dumps({member: {name: settings}}, indent=2, ensure_ascii=False)
+
 
 INSTALL_CHECK = "pip install dovetail-check"
 _METADATA = "/.well-known/oauth-protected-resource"

@@ -9,24 +9,24 @@ from __future__ import annotations
 import copy
 import functools
 import inspect
+import math
+import time
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, TypeVar, overload
 
 import msgspec
 
-from dovetail.core.call import Call, Sent, find_run
+from dovetail.core.call import Ask, Call, Sent, find_run
 from dovetail.core.call_facts import CallFacts
 from dovetail.core.handler import Style
 from dovetail.core.schema import type_schema
-from dovetail.errors import UsageError
+from dovetail.errors import ToolError, UsageError
 from dovetail.features.content import Message
 from dovetail.features.elicitation import Elicited, elicit
 from dovetail.features.log_messages import LogSender
-from dovetail.features.progress import ProgressReporter
-from dovetail.features.roots import list_roots
 from dovetail.features.sampling import ModelPreferences, Sampled, SamplingMessage, sample
-from dovetail.features.session_state import SessionState
-from dovetail.spec.models import ResourceContents, Root, Tool
+from dovetail.spec.models import ProgressParams, ResourceContents, Root, Tool
+from dovetail.spec.revisions import Family
 from dovetail.wire import codec
 
 if TYPE_CHECKING:
@@ -38,7 +38,138 @@ if TYPE_CHECKING:
 else:
     LifespanT = TypeVar("LifespanT", covariant=True)
 
-__all__ = ["Caller", "Context", "PlainContext", "current_context"]
+__all__ = [
+    "Caller",
+    "Context",
+    "PlainContext",
+    "ProgressReporter",
+    "SessionState",
+    "current_context",
+    "list_roots",
+]
+
+
+class SessionState:
+    """The values of an authenticated caller, or of the session of an anonymous legacy client."""
+
+    __slots__ = ("_lifetime", "_max_bytes", "_owner", "_store")
+
+    def __init__(self, call: Call) -> None:
+        options = call.services.options
+        self._store = call.services.session_states
+        self._max_bytes = options.max_session_state_bytes
+        self._lifetime: float | None = options.session_state_lifetime
+        if call.principal is not None:
+            self._owner = f"principal:{call.principal.id}"
+            return
+        session = call.link.session
+        is_legacy = call.era.revision.family is Family.LEGACY
+        owner = session.own_state(self._store) if session is not None and is_legacy else None
+        if owner is None:
+            reason = (
+                "this server keeps no sessions"
+                if is_legacy
+                else f"requests of protocol revision {call.era.revision.date} have no session"
+            )
+            raise ToolError(
+                f"Session state needs an authenticated caller here: {reason}, so the requests of "
+                "anonymous callers cannot be told apart."
+            )
+        self._owner = owner
+        # It ends with the session.
+        self._lifetime = None
+
+    async def get(self, key: str, default: Any = None) -> Any:
+        """The value of a key, decoded from JSON; `default` if there is none."""
+        raw = await self._store.get(self._owner, key)
+        return default if raw is None else codec.decode_json(raw)
+
+    async def set(self, key: str, value: Any) -> None:
+        """Store a value as JSON; raises LimitError if the caller has too many bytes."""
+        try:
+            raw = codec.encode(value)
+        except TypeError as error:
+            raise UsageError(f"the session state {key!r} must be JSON: {error}") from None
+        await self._store.set(
+            self._owner, key, raw, lifetime=self._lifetime, max_bytes=self._max_bytes
+        )
+
+    async def delete(self, key: str) -> None:
+        """Remove a value, if it exists."""
+        await self._store.delete(self._owner, key)
+
+
+class _Roots(msgspec.Struct):
+    roots: list[Root]
+
+
+async def list_roots(call: Call, key: str | None) -> list[Root]:
+    """Ask the client for its roots."""
+    # roots.capability (2025-11-25 client/roots): only if declared
+    if not isinstance(call.peer.capabilities.get("roots"), dict):
+        raise call.era.undeclared(call, {"roots": {}})
+    key = call.record.claim(key, "roots")
+    answer = await call.era.ask(call, Ask(key, "roots/list", None))
+    try:
+        return codec.decode_as(_Roots, answer).roots
+    except msgspec.ValidationError as error:
+        raise call.era.bad_answer(f"The answer to {key!r} is no list of roots: {error}") from None
+
+
+_BURST = 50.0
+_PER_SECOND = 50.0
+
+
+class ProgressReporter:
+    """Sends the progress of one call."""
+
+    __slots__ = ("_allowance", "_call", "_clock", "_last", "_seen")
+
+    def __init__(self, call: Call, clock: Callable[[], float] = time.monotonic) -> None:
+        self._call = call
+        self._clock = clock
+        self._last: float | None = None
+        self._allowance = _BURST
+        self._seen = clock()
+
+    def report(self, done: float, total: float | None, message: str | None) -> None:
+        """Notify the client, if it sent a progress token."""
+        call = self._call
+        if call.on_activity is not None:
+            call.on_activity()
+        if call.detached is not None:
+            call.detached.progressed(done, total, message)
+        token = call.progress_token
+        # JSON has no NaN or Infinity; the client would get null.
+        if token is None or not math.isfinite(done):
+            return
+        if total is not None and not math.isfinite(total):
+            total = None
+        # progress.increasing (2025-11-25 basic/utilities/progress): each value above the last
+        if self._last is not None and done <= self._last:
+            return
+        if not self._take() and done != total:
+            return
+        self._last = done
+        known = call.era.revision.progress_message
+        params = ProgressParams(
+            progress_token=token,
+            progress=done,
+            total=total,
+            message=message if known else None,
+        )
+        call.notify("notifications/progress", codec.encode(params))
+
+    def _take(self) -> bool:
+        # progress.rate-limit (2025-11-25 basic/utilities/progress): a token bucket
+        now = self._clock()
+        self._allowance = min(_BURST, self._allowance + (now - self._seen) * _PER_SECOND)
+        self._seen = now
+        if self._allowance < 1:
+            return False
+        self._allowance -= 1
+        return True
+
 
 T = TypeVar("T")
 

@@ -12,10 +12,10 @@ import asyncio
 import contextlib
 import math
 import sys
-from collections import Counter
+from collections import Counter, OrderedDict, deque
 from collections.abc import Awaitable, Callable, Coroutine, Hashable
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from dovetail.core.call import Call, current_call, nested_run
 from dovetail.core.handler import Handler, Style
@@ -23,14 +23,115 @@ from dovetail.core.options import Options
 from dovetail.core.principal import Principal, owner_of
 from dovetail.errors import LimitError
 from dovetail.runtime.coroutines import resume_coroutine
-from dovetail.runtime.deadlines import current_deadlines
-from dovetail.runtime.fair_queue import FairQueue
-from dovetail.runtime.middleware_time import MiddlewareTimeLimit
+from dovetail.runtime.deadlines import TaskDeadline, current_deadlines
 from dovetail.runtime.workers import WorkerPool
 
-__all__ = ["HandlerRunner", "TaskRunner"]
+__all__ = [
+    "FairQueue",
+    "HandlerRunner",
+    "MiddlewareTimeLimit",
+    "TaskRunner",
+]
 
 T = TypeVar("T")
+
+
+class MiddlewareTimeLimit:
+    """Limits the time that the middleware of one call takes itself.
+
+    It is made when the middleware waits for something; most calls never do.
+    """
+
+    __slots__ = ("_left", "_limit", "_method", "_paused", "_seconds")
+
+    def __init__(self, seconds: float | None, method: str, handlers_running: int) -> None:
+        """`seconds`: the limit, None for no limit."""
+        self._seconds = seconds
+        self._method = method
+        self._paused = handlers_running
+        self._limit: TaskDeadline | None = None
+        self._left = seconds or 0.0
+
+    async def run(self, middleware: Coroutine[Any, Any, T], awaited: Any) -> T:
+        """Await the rest of the middleware, which waits for `awaited`; may raise LimitError."""
+        rest = resume_coroutine(middleware, awaited, middleware.send, middleware.throw)
+        result: T
+        if self._seconds is None:
+            result = await rest
+            return result
+        limit = self._limit = TaskDeadline(None if self._paused else self._left)
+        try:
+            with limit:
+                result = await rest
+                return result
+        except TimeoutError:
+            if not limit.has_expired:
+                raise
+            raise LimitError(
+                f"A middleware exceeded the time limit of {self._seconds:g} s for {self._method}"
+            ) from None
+
+    def pause(self) -> None:
+        """Stop counting the time, because a handler runs."""
+        self._paused += 1
+        if self._limit is not None and self._paused == 1:
+            self._left = self._limit.left()
+            self._limit.move(None)
+
+    def resume(self) -> None:
+        """Count the time again."""
+        self._paused -= 1
+        if self._limit is not None and not self._paused:
+            self._limit.move(self._left)
+
+
+# None is an owner.
+_NOBODY = object()
+
+
+class FairQueue(Generic[T]):
+    """Items by owner; the items of one owner keep their order."""
+
+    def __init__(self) -> None:
+        # The owner whose turn it is comes first.
+        self._items: OrderedDict[Hashable, deque[T]] = OrderedDict()
+        self._length = 0
+
+    def push(self, owner: Hashable, item: T) -> None:
+        """Add an item at the end of its owner's items."""
+        self._items.setdefault(owner, deque()).append(item)
+        self._length += 1
+
+    def pop(self, is_allowed: Callable[[Hashable], bool] = lambda owner: True) -> T:
+        """Remove and return the next item; raises IndexError if there is none.
+
+        Owners that are not allowed keep their turn.
+        """
+        owner = next((owner for owner in self._items if is_allowed(owner)), _NOBODY)
+        if owner is _NOBODY:
+            raise IndexError("the queue has no such item")
+        items = self._items.pop(owner)
+        item = items.popleft()
+        self._length -= 1
+        if items:
+            self._items[owner] = items
+        return item
+
+    def remove(self, owner: Hashable, item: T) -> bool:
+        """Remove an item; False if it is not in the queue."""
+        items = self._items.get(owner, ())
+        if item not in items:
+            return False
+        assert isinstance(items, deque)
+        items.remove(item)
+        self._length -= 1
+        if not items:
+            del self._items[owner]
+        return True
+
+    def __len__(self) -> int:
+        return self._length
+
 
 # Looked up once: each access to an enum member calls a descriptor.
 _ASYNC, _THREAD = Style.ASYNC, Style.THREAD

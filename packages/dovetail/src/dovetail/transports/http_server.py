@@ -25,11 +25,35 @@ from dovetail.runtime.auth_backend import AuthBackend
 from dovetail.server import HttpAppOptions, Server
 from dovetail.transports.asgi.error_status import respond_to_cancelled
 from dovetail.transports.asgi.messages import Receive, Scope, ServedApp, Transmit
-from dovetail.transports.draining import CLOSE, close_after_response
 from dovetail.transports.h11_protocol import TimedH11Protocol
 from dovetail.transports.outer_app import OuterApp
 
-__all__ = ["Acceptor", "HttpParser", "bind", "serve_app", "serve_http"]
+__all__ = [
+    "CLOSE",
+    "Acceptor",
+    "HttpParser",
+    "bind",
+    "close_after_response",
+    "serve_app",
+    "serve_http",
+]
+
+CLOSE = (b"connection", b"close")
+
+
+def close_after_response(connection: Any) -> None:
+    """Announce the end of a connection of uvicorn with its next response.
+
+    Later requests get the header from the default headers of the server. A response whose head is
+    sent already leaves the connection open for one more request.
+    """
+    connection.takes_fast_path = False
+    # None before the first request; a WebSocket has none at all.
+    cycle = getattr(connection, "cycle", None)
+    if cycle is not None and not cycle.response_started:
+        cycle.default_headers = [*cycle.default_headers, CLOSE]
+        cycle.keep_alive = False
+
 
 HttpParser: TypeAlias = Literal["auto", "httptools", "h11"]
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, expect
 
-from dovetail.console.assets import find_assets
+from dovetail.console.app import find_assets
 from tests.console.serving import Served
 from tests.deep.console.browsing import Person, visit
 

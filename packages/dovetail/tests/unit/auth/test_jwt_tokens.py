@@ -11,7 +11,7 @@ import pytest
 from jwt import PyJWK
 
 from dovetail.auth.credentials import Rejected
-from dovetail.auth.jwt_tokens import JwtRules, TokenHead, read_claims, read_head
+from dovetail.auth.oauth import JwtRules, TokenHead, read_claims, read_head
 from dovetail.oauth.jwt_keys import ALGORITHMS
 from tests.unit.oauth.test_jwt_keys import RSA, jwk_of
 

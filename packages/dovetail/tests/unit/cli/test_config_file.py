@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from dovetail.cli.app import app
-from dovetail.cli.config_file import read_entry
+from dovetail.cli.targets import read_entry
 from dovetail.errors import UsageError
 from tests.peers.scripted import run
 from tests.unit.client.fake_http import Heard, Wire, fake_http, modern

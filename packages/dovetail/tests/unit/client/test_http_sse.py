@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from dovetail import Server
 from dovetail.cli.app import app as command_line
-from dovetail.client import Change, Client, http_sse
+from dovetail.client import Change, Client, http_channel
 from dovetail.client.http_channel import HttpChannel
 from dovetail.errors import PeerError, RpcError, TransportError
 from dovetail.wire import codec
@@ -171,7 +171,7 @@ async def _packed(wire: Wire) -> None:
 def test_a_stream_without_an_endpoint_event_is_not_http_sse(
     stream: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(http_sse, "_ENDPOINT_SECONDS", 0.2)
+    monkeypatch.setattr(http_channel, "_ENDPOINT_SECONDS", 0.2)
 
     async def serve(heard: Heard, wire: Wire) -> None:
         if heard.verb == "GET":

@@ -10,9 +10,8 @@ import pytest
 
 from dovetail.client import Client
 from dovetail.client.http_channel import HttpChannel
-from dovetail.client.memory import MemoryChannel
 from dovetail.client.stdio import StdioChannel
-from dovetail.client.targets import find_command, open_target
+from dovetail.client.targets import MemoryChannel, find_command, open_target
 from dovetail.errors import UsageError
 from tests.peers.scripted import ScriptedServer
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dovetail import Client, Options, Server
-from dovetail.compose.mount.filters import Filter
+from dovetail.compose.mount.view import Filter
 from dovetail.errors import RpcError
 
 TEMPLATE = "notes://{id}/text"

@@ -4,7 +4,7 @@ import gzip
 import os
 from pathlib import Path
 
-from dovetail.console.assets import INDEX, find_assets
+from dovetail.console.app import INDEX, find_assets
 
 
 def test_the_page_is_among_the_files() -> None:

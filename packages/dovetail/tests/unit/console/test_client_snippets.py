@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 import shlex
 
-from dovetail.console.client_snippets import make_snippets
+from dovetail.console.config import make_snippets
 
 URL = "http://127.0.0.1:8000/mcp"
 

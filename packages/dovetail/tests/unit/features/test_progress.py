@@ -11,7 +11,7 @@ from msgspec import Raw
 from dovetail.core.call import Call, Peer
 from dovetail.core.link import Outgoing
 from dovetail.eras.legacy.era import era_of
-from dovetail.features.progress import ProgressReporter
+from dovetail.features.context import ProgressReporter
 from dovetail.runtime.link import NullLink
 from dovetail.spec.models import Params
 from dovetail.spec.revisions import V2024_11_05, V2025_11_25, Revision

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from dovetail.errors import TransportError
-from dovetail.net import http_proxy
+from dovetail.net import http_pool
 from dovetail.net.http_endpoint import parse_url
-from dovetail.net.http_proxy import find_proxy
+from dovetail.net.http_pool import find_proxy
 from dovetail.oauth.fetch import fetch_json
 from tests.certificate import make_certificate
 from tests.peers.scripted import run
@@ -64,7 +64,7 @@ def test_a_tunnel_carries_the_request(
 ) -> None:
     certificate = make_certificate(tmp_path)
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
-    monkeypatch.setattr(http_proxy, "is_loopback", lambda host: False)
+    monkeypatch.setattr(http_pool, "is_loopback", lambda host: False)
 
     async def use() -> None:
         heads: list[bytes] = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dovetail.runtime.fair_queue import FairQueue
+from dovetail.runtime.runner import FairQueue
 
 
 def test_owners_take_turns() -> None:

@@ -11,9 +11,8 @@ from dovetail.errors import TransportError
 from dovetail.runtime.state import open_state
 from dovetail.stores.tasks_memory import MemoryTaskStore
 from dovetail.stores.tasks_sqlite import SqliteTaskStore
-from dovetail.tasks.files import find_task_file, make_task_rows, open_task_store
+from dovetail.tasks.files import SharedTaskRows, find_task_file, make_task_rows, open_task_store
 from dovetail.tasks.rows import LocalTaskRows
-from dovetail.tasks.shared_rows import SharedTaskRows
 
 
 @pytest.mark.parametrize(

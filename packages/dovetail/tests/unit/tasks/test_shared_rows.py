@@ -10,8 +10,8 @@ import pytest
 
 from dovetail.errors import StoreError
 from dovetail.stores.tasks import TaskRow
-from dovetail.tasks import shared_rows as module
-from dovetail.tasks.shared_rows import SharedTaskRows
+from dovetail.tasks import files as module
+from dovetail.tasks.files import SharedTaskRows
 from tests.unit.stores.task_stores import make_row
 from tests.unit.talk import run
 

@@ -19,8 +19,7 @@ from typing import IO, Any
 import pytest
 
 from dovetail import Server
-from dovetail.transports.stdio import _signals
-from dovetail.transports.stdio_streams import LineReader, LineWriter
+from dovetail.transports.stdio import LineReader, LineWriter, _signals
 from tests.patience import CAP
 from tests.unit.talk import MODERN, Json, request, run, text_of, turn
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
@@ -11,7 +12,8 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import urlsplit
 
-from msgspec import UNSET
+import msgspec
+from msgspec import UNSET, Raw
 
 from dovetail.client.channel import Channel
 from dovetail.client.http_headers import ToolHeaders
@@ -19,12 +21,10 @@ from dovetail.client.targets import Target, is_url, open_target
 from dovetail.compose.proxy.changes import ChangeRelay
 from dovetail.compose.proxy.connection import UpstreamConnection
 from dovetail.compose.proxy.envelopes import count_hops, declared_by
-from dovetail.compose.proxy.failures import UpstreamError, explain
+from dovetail.compose.proxy.failures import UpstreamError, UpstreamUnavailableError, explain
 from dovetail.compose.proxy.forwarder import Forwarder
-from dovetail.compose.proxy.monitor import Monitor
 from dovetail.compose.proxy.provider import ProxyProvider
-from dovetail.compose.proxy.read_only import ReadOnlyTools, is_read_only
-from dovetail.compose.proxy.results import LISTS, find_next, fit_result
+from dovetail.compose.proxy.results import LISTS, find_next, fit_result, read_members
 from dovetail.compose.proxy.tasks import TASK_CAPABILITY, TASK_METHODS, ProxyTasks
 from dovetail.compose.proxy.upstream import ProxyCaller, Upstream, UpstreamSettings
 from dovetail.core.call import Call
@@ -43,6 +43,8 @@ from dovetail.errors import (
     UsageError,
 )
 from dovetail.features.tools import failed
+from dovetail.net.background import BackgroundTasks
+from dovetail.net.backoff import backoff
 from dovetail.runtime.auth_backend import AuthBackend
 from dovetail.runtime.provider import Provider
 from dovetail.server import Server
@@ -57,12 +59,132 @@ from dovetail.spec.models import (
     ReadResourceParams,
     ResourceParams,
 )
+from dovetail.wire import codec
 from dovetail.wire.messages import Notification
 
 if TYPE_CHECKING:
     from dovetail.client.http_auth import Auth
 
-__all__ = ["Credentials", "Proxy"]
+__all__ = [
+    "Credentials",
+    "Monitor",
+    "Proxy",
+    "ReadOnlyTools",
+    "is_read_only",
+]
+
+# A list with more pages than this is treated as endless.
+_MAX_PAGES = 1000
+
+
+def is_read_only(call: Call) -> bool:
+    """Whether a guard allows this call only tools that are annotated as read-only."""
+    permission = call.services.permission
+    return permission is not None and permission.read_only
+
+
+class _Hints(msgspec.Struct, rename="camel"):
+    read_only_hint: Any = None
+
+
+class _Tool(msgspec.Struct):
+    name: str
+    annotations: _Hints | None = None
+
+
+class ReadOnlyTools:
+    """Which tools of an upstream are annotated as read-only."""
+
+    def __init__(self, forwarder: Forwarder) -> None:
+        self._forwarder = forwarder
+        self._reads: dict[str, bool] = {}
+
+    async def have(self, call: Call, name: str) -> bool:
+        """Whether a tool is read-only; lists the tools for this caller if that is unknown."""
+        cursor: str | None = None
+        for _ in range(_MAX_PAGES):
+            if name in self._reads:
+                break
+            params = {} if cursor is None else {"cursor": cursor}
+            answer = await self._forwarder.forward(call, "tools/list", params)
+            self.filter(answer.raw)
+            cursor = find_next(answer.raw)
+            if cursor is None:
+                break
+        return self._reads.get(name, False)
+
+    def filter(self, raw: Raw) -> Raw:
+        """Return a list without all other tools, and remember what it says; raises PeerError."""
+        members = read_members(raw, "tools/list")
+        try:
+            tools = codec.decode_as(list[_Tool], members.get("tools", b"[]"))
+        except msgspec.ValidationError as error:
+            raise PeerError(f"the result of tools/list is invalid: {error}") from None
+        self._reads.update((tool.name, _reads(tool)) for tool in tools)
+        entries = codec.decode_as(list[Raw], members.get("tools", b"[]"))
+        kept = [entry for tool, entry in zip(tools, entries, strict=True) if _reads(tool)]
+        return Raw(codec.encode({**members, "tools": kept}))
+
+    def changed(self, event: ChangeEvent) -> None:
+        """Forget everything if the tools may have changed."""
+        if event.what is ChangeKind.TOOLS:
+            self._reads.clear()
+
+
+def _reads(tool: _Tool) -> bool:
+    return tool.annotations is not None and tool.annotations.read_only_hint is True
+
+
+# Seconds between two attempts: the first, and the longest.
+_FIRST_PAUSE = 0.5
+_LONGEST_PAUSE = 15.0
+
+
+class Monitor:
+    """Finds out whether an upstream is there before somebody calls it."""
+
+    def __init__(self, upstream: Upstream) -> None:
+        self._upstream = upstream
+        self._tasks = BackgroundTasks()
+        self._is_trying = False
+
+    def start(self) -> None:
+        """Connect in the background."""
+        self._upstream.presence.on_change.append(self._react)
+        self._tasks.start(self._upstream.probe())
+
+    async def close(self) -> None:
+        """Stop all attempts."""
+        self._upstream.presence.on_change.remove(self._react)
+        await self._tasks.close()
+
+    @asynccontextmanager
+    async def limited(self) -> AsyncIterator[None]:
+        """Limit the time of a list; raises UpstreamUnavailableError, at once if that is known."""
+        presence, seconds = self._upstream.presence, self._upstream.timeout
+        if presence.is_unavailable:
+            raise UpstreamUnavailableError(self._upstream.name, presence.reason)
+        try:
+            async with asyncio.timeout(seconds):
+                yield
+        except TimeoutError:
+            presence.lost(TimeoutError(f"no answer to a list within {seconds:g} s"))
+            raise UpstreamUnavailableError(self._upstream.name, presence.reason) from None
+
+    def _react(self) -> None:
+        if self._upstream.presence.is_unavailable and not self._is_trying:
+            self._is_trying = True
+            self._tasks.start(self._try_again())
+
+    async def _try_again(self) -> None:
+        pauses = backoff(_FIRST_PAUSE, _LONGEST_PAUSE)
+        try:
+            while self._upstream.presence.is_unavailable:
+                await asyncio.sleep(next(pauses))
+                await self._upstream.probe()
+        finally:
+            self._is_trying = False
+
 
 # What `auth` returns for a principal: headers, a login such as `OAuth`, or nothing.
 Credentials: TypeAlias = "Mapping[str, str] | Auth | None"

@@ -9,19 +9,13 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 from msgspec import UNSET, Raw, Struct
 
-from dovetail.compose.proxy.cluster_messages import (
-    AskMessage,
-    FailureMessage,
-    read_asks,
-    write_asks,
-)
 from dovetail.compose.proxy.questions import CallLocation, KeptCall, KeptCalls, ask_in_retry, gone
-from dovetail.core.call import Call
+from dovetail.core.call import Ask, Call
 from dovetail.core.link import Outgoing
 from dovetail.core.principal import owner_of
 from dovetail.errors import RpcError, StoreError, ToolError
@@ -31,7 +25,52 @@ from dovetail.spec.revisions import Revision, find_revision
 from dovetail.stores.cluster import Cluster
 from dovetail.wire import codec
 
-__all__ = ["Routed", "RoutedCalls"]
+__all__ = [
+    "AskMessage",
+    "FailureMessage",
+    "Routed",
+    "RoutedCalls",
+    "read_asks",
+    "write_asks",
+]
+
+
+class AskMessage(Struct, array_like=True):
+    """A question to the client."""
+
+    method: str
+    params: Raw
+
+
+def write_asks(asks: Mapping[str, Ask]) -> dict[str, AskMessage]:
+    """Return questions as messages."""
+    return {key: AskMessage(ask.method, Raw(ask.params or b"{}")) for key, ask in asks.items()}
+
+
+def read_asks(messages: Mapping[str, AskMessage]) -> dict[str, Ask]:
+    """Return the questions of messages."""
+    return {key: Ask(key, each.method, bytes(each.params)) for key, each in messages.items()}
+
+
+class FailureMessage(Struct):
+    """An error to answer a call with; without a code, the text of a failed tool."""
+
+    message: str
+    code: int | None = None
+    data: Any = None
+
+    @classmethod
+    def from_error(cls, error: RpcError | ToolError) -> FailureMessage:
+        """Return the message for an error."""
+        if isinstance(error, RpcError):
+            return cls(error.message, error.code, error.data)
+        return cls(str(error))
+
+    def to_error(self) -> RpcError | ToolError:
+        """Return the error."""
+        if self.code is None:
+            return ToolError(self.message)
+        return RpcError.from_wire(self.code, self.message, self.data)
 
 
 class Routed(NamedTuple):

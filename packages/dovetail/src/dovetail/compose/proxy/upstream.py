@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import logging
 import time
 from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import dataclass
@@ -20,7 +21,6 @@ from dovetail.client.negotiation import Mode, parse_mode
 from dovetail.compose.proxy.connection import UpstreamConnection
 from dovetail.compose.proxy.envelopes import HOPS
 from dovetail.compose.proxy.failures import UpstreamError, UpstreamUnavailableError, explain
-from dovetail.compose.proxy.presence import Presence
 from dovetail.core.principal import Principal, owner_of
 from dovetail.errors import AccessDeniedError, DovetailError, LimitError, PeerError, TransportError
 from dovetail.net.background import BackgroundTasks
@@ -28,7 +28,45 @@ from dovetail.net.backoff import backoff
 from dovetail.wire import codec
 from dovetail.wire.messages import Notification
 
-__all__ = ["ProxyCaller", "Upstream", "UpstreamSettings"]
+__all__ = [
+    "Presence",
+    "ProxyCaller",
+    "Upstream",
+    "UpstreamSettings",
+]
+
+logger: logging.Logger = logging.getLogger("dovetail")
+
+
+class Presence:
+    """What is known about one upstream from the requests that it answered or did not answer."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self.is_unavailable: bool = False
+        self.reason: str = ""
+        # Called after each change of `is_unavailable`.
+        self.on_change: list[Callable[[], None]] = []
+
+    def lost(self, error: Exception) -> None:
+        """Take note that the upstream could not be reached."""
+        self.reason = str(error) or type(error).__name__
+        if not self.is_unavailable:
+            logger.warning("the upstream server %r is unavailable: %s", self._name, self.reason)
+            self._set(is_unavailable=True)
+
+    def found(self) -> None:
+        """Take note that the upstream answered."""
+        if self.is_unavailable:
+            # A warning like the message that it is unavailable, so that the same logs show both.
+            logger.warning("the upstream server %r is back", self._name)
+            self._set(is_unavailable=False)
+
+    def _set(self, *, is_unavailable: bool) -> None:
+        self.is_unavailable = is_unavailable
+        for react in tuple(self.on_change):
+            react()
+
 
 # Seconds between two attempts to connect: the first after a failure, and the longest.
 _FIRST_PAUSE = 0.05

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from dovetail.compose.gateway.decoding import decode_settings
+from dovetail.compose.gateway.files import decode_settings
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dovetail.client.memory import MemoryChannel
+from dovetail.client.targets import MemoryChannel
 from dovetail.compose.proxy.changes import ChangeRelay
 from dovetail.compose.proxy.upstream import ProxyCaller, Upstream, UpstreamSettings
 from dovetail.core.changes import ChangeEvent, ChangeKind

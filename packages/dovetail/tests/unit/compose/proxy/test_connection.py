@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from dovetail.client.memory import MemoryChannel
 from dovetail.client.negotiation import parse_mode
 from dovetail.client.subscriptions import Change, Interest
+from dovetail.client.targets import MemoryChannel
 from dovetail.compose.proxy.connection import UpstreamConnection, UpstreamFeed
 from dovetail.compose.proxy.envelopes import HOPS
 from dovetail.compose.proxy.forwarding import Forwarding

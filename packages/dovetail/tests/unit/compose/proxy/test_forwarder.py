@@ -8,7 +8,7 @@ import pytest
 
 from dovetail import Client, Options, Proxy
 from dovetail.client.channel import Channel
-from dovetail.client.memory import MemoryChannel
+from dovetail.client.targets import MemoryChannel
 from dovetail.compose.proxy.forwarder import Forwarder
 from dovetail.eras.legacy.session import LegacySession
 from dovetail.errors import AccessDeniedError, RpcError, TransportError, UnreachableError

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dovetail import Client, Proxy, Server
-from dovetail.compose.proxy import monitor
+from dovetail.compose.proxy import proxy
 from dovetail.errors import TransportError
 from tests.driving import eventually
 from tests.patience import CAP
@@ -33,7 +33,7 @@ class Absent:
 def test_it_connects_at_start_and_again_while_the_upstream_is_unavailable(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(monitor, "_FIRST_PAUSE", 0.01)
+    monkeypatch.setattr(proxy, "_FIRST_PAUSE", 0.01)
 
     async def scenario() -> None:
         absent = Absent()
@@ -69,7 +69,7 @@ def test_it_connects_at_start_and_again_while_the_upstream_is_unavailable(
 
 
 def test_closing_ends_the_attempts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(monitor, "_FIRST_PAUSE", 0.01)
+    monkeypatch.setattr(proxy, "_FIRST_PAUSE", 0.01)
 
     async def scenario() -> None:
         absent = Absent()
@@ -99,7 +99,7 @@ def test_other_proxies_connect_on_demand() -> None:
 def test_a_list_that_is_not_answered_does_not_delay_others_again(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(monitor, "_FIRST_PAUSE", CAP)
+    monkeypatch.setattr(proxy, "_FIRST_PAUSE", CAP)
 
     async def scenario() -> None:
         silent: Any = ScriptedServer({"server/discover": DISCOVERED, "tools/list": None})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dovetail.compose.proxy.presence import Presence
+from dovetail.compose.proxy.upstream import Presence
 
 
 def test_each_change_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:

@@ -10,7 +10,7 @@ from msgspec import Raw
 
 from dovetail import Proxy, Server, ToolAnnotations
 from dovetail.auth import Guard
-from dovetail.compose.proxy.read_only import ReadOnlyTools
+from dovetail.compose.proxy.proxy import ReadOnlyTools
 from dovetail.core.changes import ChangeEvent, ChangeKind
 from dovetail.errors import InvalidParamsError, PeerError
 from dovetail.testing import connect

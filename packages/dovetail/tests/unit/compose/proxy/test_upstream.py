@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from dovetail.client.channel import Channel
-from dovetail.client.memory import MemoryChannel
+from dovetail.client.targets import MemoryChannel
 from dovetail.compose.proxy.connection import UpstreamConnection
 from dovetail.compose.proxy.failures import UpstreamError
 from dovetail.compose.proxy.forwarding import Forwarding

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dovetail.errors import HeaderMismatchError
-from dovetail.transports.streamable_http.headers import check_mirror, read_value
+from dovetail.transports.streamable_http.modern import check_mirror, read_value
 
 
 def wrapped(text: str) -> bytes:
