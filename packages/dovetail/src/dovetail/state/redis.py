@@ -50,6 +50,9 @@ logger = logging.getLogger("dovetail")
 
 T = TypeVar("T")
 
+# redis-py raises AttributeError if a connection is closed while it is being written to.
+_ERRORS = (RedisError, OSError, UnicodeError, AttributeError)
+
 # Seconds for an answer and for a connection.
 _TIMEOUT = 2.0
 _CONNECTIONS = 16
@@ -235,7 +238,7 @@ class RedisBackend(Backend):
     async def _do(self, command: Awaitable[T]) -> T:
         try:
             return await command
-        except (RedisError, OSError, UnicodeError) as error:
+        except _ERRORS as error:
             await self._look_at(error)
             raise StoreError(f"{self._url}: {str(error) or type(error).__name__}") from None
 
@@ -246,7 +249,7 @@ class RedisBackend(Backend):
         """
         is_lost = isinstance(error, RedisConnectionError | RedisTimeoutError | ReadOnlyError)
         if is_lost and self._redis is not None:
-            with contextlib.suppress(RedisError, OSError):
+            with contextlib.suppress(*_ERRORS):
                 await self._redis.connection_pool.disconnect(inuse_connections=False)
 
     @property
@@ -400,7 +403,7 @@ class RedisBackend(Backend):
                     self._subscribed.pop(channel, None)
                     self._gaps.discard(channel)
                     if self._pubsub is not None:
-                        with contextlib.suppress(RedisError, OSError):
+                        with contextlib.suppress(*_ERRORS):
                             await self._pubsub.unsubscribe(self._channels + channel)
 
     async def _add_channels(self, channels: Sequence[str]) -> None:
@@ -410,7 +413,7 @@ class RedisBackend(Backend):
             if channel not in self._subscribed:
                 self._subscribed[channel] = loop.create_future()
                 if self._pubsub is not None:
-                    with contextlib.suppress(RedisError, OSError):
+                    with contextlib.suppress(*_ERRORS):
                         await self._pubsub.subscribe(self._channels + channel)
         waiting = {self._subscribed[channel]: channel for channel in channels}
         # Not longer than for an answer, and not at all if Redis was not there a moment ago.
@@ -425,7 +428,7 @@ class RedisBackend(Backend):
             pubsub = self._redis.pubsub()
             try:
                 await self._receive(pubsub)
-            except (RedisError, OSError, UnicodeError) as error:
+            except _ERRORS as error:
                 if self._pubsub is not None or delay == _FIRST_DELAY:
                     logger.warning("messages cannot be received from %s: %s", self._url, error)
                 if self._pubsub is not None:
@@ -433,7 +436,7 @@ class RedisBackend(Backend):
             finally:
                 self._pubsub = None
                 self._forget_subscriptions()
-                with contextlib.suppress(RedisError, OSError):
+                with contextlib.suppress(*_ERRORS):
                     await pubsub.aclose()
             # Jitter: the processes of a cluster lose their connections at the same time.
             await asyncio.sleep(delay * random.uniform(0.5, 1.0))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import random
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -214,6 +215,42 @@ def test_a_stream_is_resumed_in_another_process(cluster_url: str) -> None:
             numbers = [httpx.Response(200, text=data).json() for data in got]
             progress = [each["params"]["progress"] for each in numbers if "params" in each]
             assert progress == list(range(1, 51))
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("lost", ["some", "the last"])
+def test_events_that_were_lost_on_the_way_are_sent_again(
+    cluster_url: str, monkeypatch: pytest.MonkeyPatch, lost: str
+) -> None:
+    async def run() -> None:
+        async with two_processes(cluster_url) as (session, servers), asyncio.timeout(CAP):
+            shared = servers[0].engine.shared
+            assert shared is not None
+            send, sent, chance = shared.cluster.send, 0, random.Random(1)
+
+            def drop(node: str, topic: str, message: bytes) -> None:
+                nonlocal sent
+                sent += 1
+                is_lost = chance.random() < 0.3 if lost == "some" else sent in range(6, 20)
+                if not is_lost:
+                    send(node, topic, message)
+
+            monkeypatch.setattr(shared.cluster, "send", drop)
+            await session.start(0)
+            await session.ready(0)
+            async with session.streamed_call(0, "count", number=10, gap=0.05) as events:
+                async for id, data in events:
+                    if data:
+                        last = id
+                        break
+            progress = [1]
+            async with session.stream(1, **{"last-event-id": last}) as events:
+                async for _, data in events:
+                    if data and "params" in json.loads(data):
+                        progress.append(json.loads(data)["params"]["progress"])
+            assert "counted to 10" in data
+            assert progress == list(range(1, 11))
 
     asyncio.run(run())
 

@@ -223,7 +223,8 @@ class ClusterEndpoint(LegacyEndpoint):
     async def _give_stream(self, node: str, data: bytes) -> bytes:
         take = unpack(Take, data)
         session = self._copies.named(take.session)
-        reply = RemoteReply(self._shared.cluster, node, take.token)
+        seen = StreamId(take.last_event_id).seen
+        reply = RemoteReply(self._shared.cluster, node, take.token, seen)
         is_known = session is not None and session.move_stream(
             take.stream, take.last_event_id, reply
         )

@@ -1,8 +1,10 @@
 """Streams that are produced in one process and read by the client in another.
 
 A stream stays in the process that runs its call. When the client resumes it elsewhere, that
-process takes it: the producing process sends the missed events and all later ones to it. If the
-producing process has ended, the rest is read from the store.
+process takes it: the producing process sends the missed events and all later ones to it. Messages
+between processes may be lost. So events are passed on only without gaps, and a stream on which
+nothing arrives is taken again from the last event. If the producing process has ended, the rest is
+read from the store.
 """
 
 from __future__ import annotations
@@ -52,12 +54,14 @@ class StreamId:
 class RemoteReply:
     """Sends the events of a stream to the process that has the connection of the client."""
 
-    __slots__ = ("_cluster", "node", "token")
+    __slots__ = ("_cluster", "_last", "node", "token")
 
-    def __init__(self, cluster: Cluster, node: str, token: str) -> None:
+    def __init__(self, cluster: Cluster, node: str, token: str, seen: int) -> None:
+        """`seen`: the number of the last event that the client has."""
         self._cluster = cluster
         self.node = node
         self.token = token
+        self._last = seen
 
     def raw(self, chunk: bytes) -> None:
         """Send an encoded event."""
@@ -66,11 +70,13 @@ class RemoteReply:
     def event(self, message: bytes, *, id: bytes | None = None, is_answer: bool = False) -> None:
         """Send a message; the other process may drop it for a slow client."""
         chunk = encode_sse(message, event=b"message", id=id)
-        self._send(Events(self.token, _number(id), chunk, is_answer=is_answer))
+        number = _number(id)
+        self._last = max(self._last, number)
+        self._send(Events(self.token, number, chunk, is_answer=is_answer))
 
     def stop(self) -> None:
         """End after what was sent."""
-        self._send(Events(self.token, is_last=True))
+        self._send(Events(self.token, self._last, is_last=True))
 
     def _send(self, events: Events) -> None:
         self._cluster.send(self.node, EVENTS, pack(events))
@@ -80,20 +86,27 @@ class Follower:
     """A connection of this process that continues a stream of another one."""
 
     def __init__(self, session: str, stream: StreamId, reply: Reply) -> None:
-        self.token = secrets.token_hex(8)
+        # The name of the connection; another one each time that the stream is taken.
+        self.token = ""
         self.session = session
         self.stream = stream
         self.reply = reply
         # The number of the last event that was sent to the client.
         self.seen = stream.seen
+        # Whether something has arrived since the last look.
+        self.is_active = True
 
     def receive(self, events: Events) -> None:
-        """Pass an event on to the client."""
+        """Pass an event on to the client, unless one before it is missing."""
         if events.is_last:
-            self.reply.stop()
+            if events.number <= self.seen:
+                self.reply.stop()
             return
         if events.number >= 0:
+            if events.number != self.seen + 1:
+                return
             self.seen = events.number
+        self.is_active = True
         self.reply.chunk(events.chunk, is_answer=events.is_answer)
 
     def send_rest(self, stored: StoredEvents) -> None:
@@ -135,9 +148,11 @@ class Followers:
         Raises StoreError if the process cannot be reached.
         """
         stream = follower.stream
+        self._followers.pop(follower.token, None)
+        follower.token = secrets.token_hex(8)
         # Registered first: events arrive before the answer.
         self._followers[follower.token] = follower
-        event_id = f"{stream.name}_{stream.seen}".encode()
+        event_id = f"{stream.name}_{follower.seen}".encode()
         request = Take(follower.session, stream.name, event_id, follower.token)
         is_known = False
         try:
@@ -150,12 +165,16 @@ class Followers:
         return is_known
 
     async def watch(self, follower: Follower) -> None:
-        """End the stream if its process ends, with what the store has of it."""
+        """Fetch what did not arrive, and end the stream if its process ends."""
         stream = follower.stream
         while True:
             await asyncio.sleep(_CHECK_SECONDS)
+            was_active, follower.is_active = follower.is_active, False
             try:
                 if await self._cluster.is_alive(stream.node):
+                    if not was_active and not await self.take(follower):
+                        follower.reply.stop()
+                        return
                     continue
                 stored = await self._events.read(follower.session, stream.name, follower.seen)
             except StoreError:
