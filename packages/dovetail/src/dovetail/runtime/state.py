@@ -8,7 +8,7 @@ import math
 import os
 import re
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine
 from importlib import import_module
 from typing import Any
 
@@ -34,7 +34,7 @@ _ENTRY_BYTES = 100
 # Seconds after their last use for which values of a session are stored: those of a session whose
 # process died are not removed by anybody.
 _LONGEST = 86_400.0
-# Seconds that closing waits for values that are being removed.
+# Seconds that closing waits for what is still being stored or removed.
 _CLOSING = 1.0
 
 
@@ -46,6 +46,7 @@ class ServerState:
         self.backend = backend
         self.is_shared = is_shared
         self._name = re.sub(r"[^A-Za-z0-9_.-]", "_", name)
+        self._running: set[asyncio.Task[None]] = set()
         self.used_rounds = UsedRounds(self)
         self.revocations = Revocations(self)
         self.session_states = SessionStates(self)
@@ -61,7 +62,19 @@ class ServerState:
             try:
                 yield
             finally:
-                await self.session_states.close()
+                await self.close()
+
+    def start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Run what nobody waits for; closing does, for a moment."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+        return task
+
+    async def close(self) -> None:
+        """Wait a moment for what was started."""
+        if self._running:
+            await asyncio.wait(self._running, timeout=_CLOSING)
 
 
 def open_state(given: Backend | str | None, name: str) -> tuple[ServerState, SharedStores | None]:
@@ -211,7 +224,6 @@ class SessionStates:
 
     def __init__(self, state: ServerState) -> None:
         self._state = state
-        self._removing: set[asyncio.Task[None]] = set()
 
     async def get(self, owner: str, key: str) -> bytes | None:
         """The value, None if there is none."""
@@ -262,18 +274,11 @@ class SessionStates:
 
     def forget(self, owner: str) -> None:
         """Remove all values of an owner; if the backend cannot be reached, they expire."""
-        task = asyncio.get_running_loop().create_task(self._remove(owner))
-        self._removing.add(task)
-        task.add_done_callback(self._removing.discard)
+        self._state.start(self._remove(owner))
 
     async def _remove(self, owner: str) -> None:
         with contextlib.suppress(StoreError):
             await self._state.backend.delete(self._state.key("session state", owner))
-
-    async def close(self) -> None:
-        """Wait a moment for what is being removed."""
-        if self._removing:
-            await asyncio.wait(self._removing, timeout=_CLOSING)
 
 
 def _unpack(data: bytes) -> tuple[float, dict[str, bytes]]:

@@ -168,6 +168,7 @@ class BackendTests:
         for holder in ("a", "b", "a"):
             assert await one.take([limit], holder=holder, ttl=60) is None
         assert await other.take([limit], holder="c", ttl=60) == Refusal(0, 0.0)
+        assert await one.take([Limit("calls", 0)], holder="a", ttl=60) is None
         await other.give_back(["calls", "unknown"], "a")
         await other.give_back(["calls"], "a")
         assert await other.take([limit], holder="c", ttl=0.05) is None

@@ -16,6 +16,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import math
 import random
 from collections.abc import AsyncIterator, Awaitable, Sequence
 from typing import Any, TypeVar
@@ -56,6 +57,10 @@ _ERRORS = (RedisError, OSError, UnicodeError, AttributeError)
 # Seconds for an answer and for a connection.
 _TIMEOUT = 2.0
 _CONNECTIONS = 16
+# Seconds after a missing answer in which commands fail at once, so that not every call waits for
+# it, and seconds after which the same problem is logged again.
+_AWAY = 0.5
+_LOG_SECONDS = 10.0
 # Seconds between two attempts to subscribe, the first and the longest.
 _FIRST_DELAY = 0.05
 _LONGEST_DELAY = 0.5
@@ -177,6 +182,9 @@ class RedisBackend(Backend):
         self._pubsub: Any = None
         self._listener: asyncio.Task[None] | None = None
         self._redis: Any = None
+        # The last problem, when it was logged, and until when no command is tried.
+        self._problem = ""
+        self._logged_at = self._away_until = -math.inf
 
     async def open(self) -> None:
         """Prepare the connections, which are made when they are needed."""
@@ -239,14 +247,21 @@ class RedisBackend(Backend):
         try:
             return await command
         except _ERRORS as error:
-            await self._look_at(error)
-            raise StoreError(f"{self._url}: {str(error) or type(error).__name__}") from None
+            problem = StoreError(f"{self._url}: {str(error) or type(error).__name__}")
+            await self._look_at(error, problem)
+            raise problem from None
 
-    async def _look_at(self, error: Exception) -> None:
-        """Drop the idle connections to a server that cannot be used.
+    async def _look_at(self, error: Exception, problem: StoreError) -> None:
+        """Log a new problem, and drop the idle connections to a server that cannot be used.
 
         They are lost as well, or another server will be at the address soon.
         """
+        now = asyncio.get_running_loop().time()
+        if problem.reason != self._problem or now - self._logged_at > _LOG_SECONDS:
+            self._problem, self._logged_at = problem.reason, now
+            logger.error("%s", problem)
+        if isinstance(error, RedisTimeoutError):
+            self._away_until = now + _AWAY
         is_lost = isinstance(error, RedisConnectionError | RedisTimeoutError | ReadOnlyError)
         if is_lost and self._redis is not None:
             with contextlib.suppress(*_ERRORS):
@@ -256,6 +271,8 @@ class RedisBackend(Backend):
     def _commands(self) -> Any:
         if self._redis is None:
             raise StoreError(f"{self._url}: the backend is not open")
+        if asyncio.get_running_loop().time() < self._away_until:
+            raise StoreError(self._problem)
         return self._redis
 
     async def _run(self, script: str, keys: Sequence[str], *arguments: Any) -> Any:

@@ -315,12 +315,12 @@ class SQLiteBackend(Backend):
             for position, limit in enumerate(limits):
                 if not limit.per_second:
                     self._one("DELETE FROM holders WHERE expires <= ?", now)
-                    [others] = self._one(
-                        "SELECT count(*) FROM holders WHERE name = ? AND holder != ?",
-                        limit.name,
+                    [count, has_own] = self._one(
+                        "SELECT count(*), ifnull(max(holder = ?), 0) FROM holders WHERE name = ?",
                         holder,
+                        limit.name,
                     )
-                    if others >= limit.capacity:
+                    if count >= limit.capacity and not has_own:
                         return Refusal(position, 0.0)
                     continue
                 found = self._one("SELECT level, seen FROM levels WHERE name = ?", limit.name)

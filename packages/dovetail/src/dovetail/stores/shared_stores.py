@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import NamedTuple, Protocol
 
@@ -11,34 +10,9 @@ from dovetail.stores.tasks import SharedTaskStore
 
 __all__ = [
     "SharedEvents",
-    "SharedSessions",
     "SharedStores",
     "StoredEvents",
 ]
-
-
-class SharedSessions(Protocol):
-    """Sessions that all processes know, as named fields. All methods raise StoreError."""
-
-    async def add(
-        self, id: str, owner: str, fields: Mapping[str, bytes], *, limit: int, lifetime: float
-    ) -> Sequence[str]:
-        """Add a session; returns the ids of those that were ended to make room.
-
-        Raises LimitError if there is no room.
-        """
-
-    async def load(self, id: str) -> dict[str, bytes] | None:
-        """The fields of a session; None if there is no such session."""
-
-    async def change(self, id: str, changes: Mapping[str, bytes | None]) -> bool:
-        """Change fields, None removes one; False if the session has ended."""
-
-    async def touch(self, id: str, lifetime: float) -> bool:
-        """Mark a session as used; False if it has ended."""
-
-    async def remove(self, id: str) -> bool:
-        """End a session; False if it has ended already."""
 
 
 class StoredEvents(NamedTuple):
@@ -82,10 +56,6 @@ class SharedStores(Protocol):
     @property
     def cluster(self) -> Cluster:
         """The other processes."""
-
-    @property
-    def sessions(self) -> SharedSessions:
-        """The sessions of legacy clients."""
 
     @property
     def events(self) -> SharedEvents:

@@ -83,7 +83,8 @@ def test_without_the_library_the_error_says_how_to_install_it(
 
 def test_values_belong_to_one_owner_and_can_be_removed() -> None:
     async def run() -> None:
-        states = open_state(None, "test")[0].session_states
+        state, _ = open_state(None, "test")
+        states = state.session_states
         for owner in ("anna", "bert"):
             await states.set(owner, "key", owner.encode(), lifetime=None, max_bytes=1000)
         assert await states.get("anna", "key") == b"anna"
@@ -92,7 +93,7 @@ def test_values_belong_to_one_owner_and_can_be_removed() -> None:
             await states.delete("anna", "key")
             assert await states.get("anna", "key") is None
         states.forget("bert")
-        await states.close()
+        await state.close()
         assert await states.get("bert", "key") is None
 
     asyncio.run(run())

@@ -11,7 +11,7 @@ from dovetail.stores.shared_stores import SharedStores
 def test_redis_has_every_store() -> None:
     stores: SharedStores = RedisStores("redis://127.0.0.1", "test")
     names = [name for name, each in vars(SharedStores).items() if isinstance(each, property)]
-    assert {"cluster", "sessions"} <= set(names)
+    assert {"cluster", "events"} <= set(names)
     for name in names:
         assert getattr(stores, name) is not None
 

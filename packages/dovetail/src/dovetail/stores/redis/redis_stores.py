@@ -9,7 +9,6 @@ from contextlib import asynccontextmanager
 from dovetail.state.redis_url import parse_url
 from dovetail.stores.redis.events import RedisEvents
 from dovetail.stores.redis.node import RedisNode
-from dovetail.stores.redis.sessions import RedisSessions
 from dovetail.stores.redis.tasks import RedisTasks
 
 __all__ = ["RedisStores"]
@@ -20,7 +19,6 @@ class RedisStores:
 
     def __init__(self, url: str, name: str) -> None:
         self.cluster = RedisNode(parse_url(url), re.sub(r"[^A-Za-z0-9_.-]", "_", name))
-        self.sessions = RedisSessions(self.cluster)
         self.events = RedisEvents(self.cluster)
         self.tasks = RedisTasks(self.cluster)
 

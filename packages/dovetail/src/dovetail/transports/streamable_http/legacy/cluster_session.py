@@ -36,6 +36,7 @@ from dovetail.transports.streamable_http.legacy.cluster_messages import (
 )
 from dovetail.transports.streamable_http.legacy.remote_streams import RemoteReply
 from dovetail.transports.streamable_http.legacy.session import MAX_STREAM_BYTES, HttpSession
+from dovetail.transports.streamable_http.legacy.stored_sessions import StoredSessions
 from dovetail.transports.streamable_http.legacy.streams import Stream
 from dovetail.wire import codec
 from dovetail.wire.messages import Notification, Response
@@ -67,6 +68,7 @@ class ClusterSession(HttpSession):
         "_answers",
         "_producer",
         "_shared",
+        "_stored",
         "_unsent",
         "general_node",
         "is_stale",
@@ -82,10 +84,12 @@ class ClusterSession(HttpSession):
         shared: SharedStores,
         producer: str,
         answers: Answers,
+        stored: StoredSessions,
     ) -> None:
         """`producer` begins the names of the streams of this process."""
         super().__init__(engine, principal)
         self._answers = answers
+        self._stored = stored
         # Answers for other processes in the message that is being handled.
         self._unsent: list[Answer] = []
         self._shared = shared
@@ -153,7 +157,7 @@ class ClusterSession(HttpSession):
 
     async def share_fields(self, changes: Mapping[str, bytes | None]) -> bool:
         """Tell all processes of these changes; False if the session has ended."""
-        exists = await self._shared.sessions.change(self.name, changes)
+        exists = await self._stored.change(self.name, changes)
         await self._shared.cluster.publish_and_wait(
             CHANGED, pack(Changed(self.name, dict(changes)))
         )

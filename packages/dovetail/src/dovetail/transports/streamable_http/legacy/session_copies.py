@@ -33,6 +33,7 @@ from dovetail.transports.streamable_http.legacy.cluster_messages import (
 from dovetail.transports.streamable_http.legacy.cluster_session import ClusterSession, name_of
 from dovetail.transports.streamable_http.legacy.remote_streams import RemoteReply
 from dovetail.transports.streamable_http.legacy.session import HttpSession
+from dovetail.transports.streamable_http.legacy.stored_sessions import StoredSessions
 from dovetail.wire import codec
 from dovetail.wire.messages import Notification, Response
 
@@ -75,6 +76,7 @@ class SessionCopies:
         self._answers = Answers(
             engine.state, shared.cluster.node, self._open_questions, self._deliver
         )
+        self._stored = StoredSessions(engine.state)
         self._following: asyncio.Task[None] | None = None
         # Until then, other processes may still store sessions again.
         self._restored_at = 0.0
@@ -88,7 +90,9 @@ class SessionCopies:
 
     def new(self, principal: Principal | None) -> ClusterSession:
         """A session before its handshake."""
-        return ClusterSession(self._engine, principal, self._shared, self._producer, self._answers)
+        return ClusterSession(
+            self._engine, principal, self._shared, self._producer, self._answers, self._stored
+        )
 
     async def keep(self, session: ClusterSession, owner: str) -> None:
         """Store a session after its handshake; raises LimitError and StoreError."""
@@ -102,11 +106,11 @@ class SessionCopies:
 
     async def end(self, session: ClusterSession) -> None:
         """End a session in the store and in the other processes; raises StoreError."""
-        await self._shared.sessions.remove(session.name)
+        await self._stored.remove(session.name)
         await self._shared.cluster.publish_and_wait(ENDED, pack(Ended(session.name)))
 
     async def _store(self, session: ClusterSession) -> Sequence[str]:
-        return await self._shared.sessions.add(
+        return await self._stored.add(
             session.name,
             session.store_owner,
             session.fields(),
@@ -133,7 +137,7 @@ class SessionCopies:
         """
         if self._restoring is not None:
             await self._restoring
-        fields = await self._shared.sessions.load(name_of(id))
+        fields = await self._stored.load(name_of(id))
         # Another request may have loaded it meanwhile.
         copy = self.find(id)
         if fields is None:
@@ -222,7 +226,7 @@ class SessionCopies:
 
     async def _touch(self, session: ClusterSession) -> None:
         with contextlib.suppress(StoreError):
-            if not await self._shared.sessions.touch(session.name, self._lifetime):
+            if not await self._stored.touch(session.name, self._lifetime):
                 # Loading it decides whether it has ended.
                 session.is_stale = True
 
