@@ -8,6 +8,7 @@ had called it directly.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 from collections.abc import Coroutine, Iterable, Iterator, MutableMapping
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -314,7 +315,10 @@ def _forward(call: Call) -> None:
 def _as_object(arguments: Raw | UnsetType) -> Raw | UnsetType:
     """Return the arguments; models often send an object without a schema as a JSON string."""
     if isinstance(arguments, Raw) and bytes(arguments)[:1] == b'"':
-        return Raw(codec.decode_as(str, arguments).encode())
+        # Decoded, not taken as it is: a proxy puts arguments between its own members.
+        with contextlib.suppress(msgspec.DecodeError):
+            text = codec.decode_as(str, arguments).encode()
+            return Raw(codec.encode(codec.decode_as(dict[str, Any], text)))
     return arguments
 
 

@@ -618,3 +618,38 @@ def test_a_list_of_a_proxy_that_breaks_the_protocol_can_be_searched() -> None:
     )
     search.wrap(server.handlers)
     assert [tool["name"] for tool in found(server, "mail")] == [tool["name"] for tool in odd]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['{},"name":"wipe"', '{}},"method":"tools/list","params":{"name":"x","arguments":{}', "[1]"],
+)
+def test_arguments_as_text_cannot_add_members_to_the_call(text: str) -> None:
+    upstream = Server("upstream")
+    seen: list[str] = []
+
+    @upstream.tool(annotations={"readOnlyHint": True})
+    async def peek() -> str:
+        """Look."""
+        seen.append("peek")
+        return "looked"
+
+    @upstream.tool
+    async def wipe() -> str:
+        """Delete everything."""
+        seen.append("wipe")
+        return "deleted"
+
+    async def scenario() -> None:
+        gate = Server("gate", tool_search=ToolSearch(), guard=Guard(read_only=True))
+        proxy = Proxy(upstream, name="up")
+        gate.mount(proxy, "up")
+        async with Client(gate) as client:
+            good = await client.call("call_tool", {"name": "up_peek", "arguments": "{}"})
+            assert good.text == "looked"
+            bad = await client.call("call_tool", {"name": "up_peek", "arguments": text})
+            assert bad.is_error
+        await proxy.close()
+
+    run(scenario())
+    assert seen == ["peek"]
