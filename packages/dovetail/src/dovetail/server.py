@@ -159,6 +159,8 @@ class Server:
         self.name = name
         self.version = version
         self.options: Options = options or Options()
+        if guard is not None and not hasattr(guard, "protect"):
+            raise UsageError(f"guard is a Guard; write Guard(...), got {guard!r:.100}")
         self.guard = guard
         self.middleware: tuple[AnyMiddleware, ...] = ()
         self._tool_search = tool_search

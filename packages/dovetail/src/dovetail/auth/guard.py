@@ -65,6 +65,12 @@ class Guard:
         `health`: serve /healthz and /readyz, below the mount point of the application; beside a
         `Route` they need routes of their own. `local`: the principal of the stdio client.
         """
+        for each in authenticators:
+            if isinstance(each, type) or not hasattr(each, "authenticate"):
+                raise UsageError(
+                    f"Guard takes authenticators such as BearerTokens({{...}}) or ApiKeys(...), "
+                    f"got {each!r:.100}"
+                )
         self._authenticators = authenticators
         self._anonymous = not authenticators if anonymous is None else anonymous
         self._implied = _expand(implies or {})

@@ -34,7 +34,7 @@ from dovetail.cli.supervisor import (
     Supervisor,
     WorkerReport,
 )
-from dovetail.errors import MissingPackageError, TransportError, UsageError
+from dovetail.errors import MissingPackageError, StoreError, TransportError, UsageError
 from dovetail.net.addresses import is_loopback
 from dovetail.runtime.state import CLUSTER, ServerState
 from dovetail.runtime.state_keys import KEYS_FILE
@@ -163,7 +163,7 @@ def _exit_code(serve: Callable[[], int]) -> int:
         return serve()
     except UsageError as error:
         return _report(error, 2)
-    except TransportError as error:
+    except (TransportError, StoreError) as error:
         return _report(error, 4)
     except KeyboardInterrupt:
         return 130

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import math
 import os
-import re
 import time
 from collections.abc import AsyncIterator, Coroutine
 from importlib import import_module
 from typing import Any
+from urllib.parse import quote
 
 import msgspec
 
@@ -20,6 +21,8 @@ from dovetail.state.backend import stop_task
 from dovetail.stores.shared_stores import SharedStores
 
 __all__ = ["CLUSTER", "Revocations", "ServerState", "SessionStates", "UsedRounds", "open_state"]
+
+logger = logging.getLogger("dovetail")
 
 # The environment variable with the URL.
 CLUSTER = "DOVETAIL_CLUSTER"
@@ -45,7 +48,7 @@ class ServerState:
         """`is_shared`: whether other processes may have the same state."""
         self.backend = backend
         self.is_shared = is_shared
-        self._name = re.sub(r"[^A-Za-z0-9_.-]", "_", name)
+        self._name = quote(name, safe="")
         self._running: set[asyncio.Task[None]] = set()
         self.used_rounds = UsedRounds(self)
         self.revocations = Revocations(self)
@@ -85,6 +88,8 @@ def open_state(given: Backend | str | None, name: str) -> tuple[ServerState, Sha
     given = os.environ.get(CLUSTER) or given
     if given is None or given == "memory://":
         return ServerState(MemoryBackend(), name, is_shared=False), None
+    if not isinstance(given, str | Backend):
+        raise UsageError(f"Options.state: expected a Backend or its URL, got {given!r:.100}")
     if isinstance(given, Backend):
         return ServerState(given, name, is_shared=not isinstance(given, MemoryBackend)), None
     scheme, separator, rest = given.partition("://")
@@ -92,8 +97,8 @@ def open_state(given: Backend | str | None, name: str) -> tuple[ServerState, Sha
         return ServerState(_load("dovetail.state.sqlite", "SQLiteBackend")(rest[1:]), name), None
     if scheme not in _REDIS or not separator:
         raise UsageError(
-            "Options.state is a Backend or a URL: the URL of a Redis server, like "
-            "redis://127.0.0.1:6379/0, sqlite:///PATH or memory://"
+            "Options.state: expected a Backend, redis://HOST:PORT/DATABASE, rediss://, unix://, "
+            f"sqlite:///PATH (three slashes) or memory://, got {scheme + separator!r}..."
         )
     backend: Backend = _load("dovetail.state.redis", "RedisBackend")(given)
     stores: SharedStores = _load("dovetail.stores.redis.redis_stores", "RedisStores")(given, name)
@@ -107,7 +112,7 @@ def _load(module: str, name: str) -> Any:
         if (error.name or "").partition(".")[0] not in ("hiredis", "redis"):
             raise
         raise UsageError(
-            "ServerState on Redis needs redis-py: pip install 'dovetail-mcp[cluster]'"
+            "Options.state on Redis needs redis-py: pip install 'dovetail-mcp[cluster]'"
         ) from None
 
 
@@ -183,24 +188,29 @@ class Revocations:
                 if message.data is None:
                     await self._read(tried)
                 else:
-                    until, _, id = message.data.decode().partition(" ")
-                    self._known[id] = float(until)
+                    until, _, id = message.data.partition(b" ")
+                    found = _read_time(until)
+                    if found is not None:
+                        self._known[id.decode(errors="replace")] = found
 
     async def _read(self, tried: asyncio.Event) -> None:
         while True:
-            with contextlib.suppress(StoreError):
+            try:
                 await self._read_all()
-                tried.set()
                 return
-            tried.set()
+            except StoreError:
+                pass
+            finally:
+                tried.set()
             await asyncio.sleep(_RETRY)
 
     async def _read_all(self) -> None:
         prefix = f"{self._channel}/"
-        stored = {
-            key.removeprefix(prefix): float(value.data)
-            async for key, value in self._state.backend.scan(prefix)
-        }
+        stored: dict[str, float] = {}
+        async for key, value in self._state.backend.scan(prefix):
+            until = _read_time(value.data)
+            if until is not None:
+                stored[key.removeprefix(prefix)] = until
         now = time.time()
         self._known = {id: until for id, until in self._known.items() if until > now}
         for id, until in tuple(self._known.items()):
@@ -214,6 +224,15 @@ class Revocations:
                 if await self._state.backend.get(f"{self._channel}/{id}") is None:
                     await self._read_all()
                 return
+
+
+def _read_time(data: bytes) -> float | None:
+    """A stored time; None, with a line in the log, for what this server did not write."""
+    try:
+        return float(data)
+    except ValueError:
+        logger.warning("ignored a revoked key: its time is %.50r", data)
+        return None
 
 
 class SessionStates:

@@ -112,18 +112,32 @@ class Published(NamedTuple):
 class Backend(ABC):
     """A place for state: the memory of a process, a file, a database."""
 
-    # How many servers use it.
+    # How many servers use it, and who opens or closes it.
     _users = 0
+    _turn: asyncio.Lock | None = None
 
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[Self]:
         """Open the backend for the first user, and close it after the last one."""
-        self._users += 1
+        if self._turn is None:
+            self._turn = asyncio.Lock()
+        async with self._turn:
+            if not self._users:
+                try:
+                    await self.open()
+                except BaseException:
+                    await self.close()
+                    raise
+            self._users += 1
         try:
-            if self._users == 1:
-                await self.open()
             yield self
         finally:
+            # A second cancellation must not leave it open.
+            await asyncio.shield(asyncio.ensure_future(self._leave()))
+
+    async def _leave(self) -> None:
+        assert self._turn is not None
+        async with self._turn:
             self._users -= 1
             if not self._users:
                 await self.close()

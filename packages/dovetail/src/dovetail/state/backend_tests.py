@@ -21,7 +21,13 @@ def _check(check: _Check) -> Callable[[BackendTests], None]:
         async def run() -> None:
             async with asyncio.timeout(self.timeout), AsyncExitStack() as stack:
                 one = await self._opened(stack)
-                await check(self, one, await self._opened(stack) if self.is_shared else one)
+                other = await self._opened(stack) if self.is_shared else one
+                await one.set("shared", b"")
+                assert await other.delete("shared"), (
+                    "two backends of make_backend() have different state; for a backend that "
+                    "only its process has, set is_shared = False"
+                )
+                await check(self, one, other)
 
         asyncio.run(run())
 

@@ -341,7 +341,7 @@ class RedisBackend(Backend):
             values = await self._do(self._commands.mget(names)) if names else ()
             for name, value in zip(names, values, strict=True):
                 if value is not None:
-                    yield name.decode()[start:], _value(value)
+                    yield name.decode(errors="surrogateescape")[start:], _value(value)
             if not cursor:
                 return
 
@@ -387,8 +387,10 @@ class RedisBackend(Backend):
         rows = [(int(id.partition(b"-")[0]), fields) for id, fields in found]
         is_complete = after == 0
         if rows:
-            is_complete = after in (rows[0][0], int(rows[0][1][b"p"]))
-        entries = [Entry(position, fields[b"d"]) for position, fields in rows if position > after]
+            is_complete = after in (rows[0][0], int(rows[0][1].get(b"p", -1)))
+        entries = [
+            Entry(position, fields.get(b"d", b"")) for position, fields in rows if position > after
+        ]
         return LogPage(entries[:limit], not is_complete)
 
     async def drop(self, log: str) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from dovetail import Server
-from dovetail.auth import ApiKeys, Guard, Limits, OAuth, Rate
+from dovetail.auth import ApiKeys, BearerTokens, Guard, Limits, OAuth, Rate
 from dovetail.auth.credentials import Credentials, Found, Rejected
 from dovetail.auth.key_file import KeyFile
 from dovetail.core.principal import Principal
@@ -206,3 +206,14 @@ def test_health_and_readiness_are_optional() -> None:
 def test_metrics_are_served_if_configured() -> None:
     assert Guard(metrics=Metrics()).page("/metrics", "/mcp") is not None
     assert Guard().page("/metrics", "/mcp") is None
+
+
+@pytest.mark.parametrize("wrong", [{"token-of-ada": "ada"}, BearerTokens, "token-of-ada"])
+def test_what_is_no_authenticator_is_refused_with_what_to_write(wrong: Any) -> None:
+    with pytest.raises(UsageError, match=r"Guard takes authenticators such as BearerTokens"):
+        Guard(wrong)
+
+
+def test_a_server_takes_a_guard_and_says_so() -> None:
+    with pytest.raises(UsageError, match=r"write Guard\(\.\.\.\)"):
+        Server("notes", guard=BearerTokens({"token-of-ada": "ada"}))  # type: ignore[arg-type]

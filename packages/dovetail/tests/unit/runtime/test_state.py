@@ -8,6 +8,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -57,7 +58,7 @@ def test_the_environment_takes_precedence(monkeypatch: pytest.MonkeyPatch) -> No
     "url", ["", "a", "a:6379", "postgresql://a", "://[", "http://[", "sqlite://a", "sqlite:///"]
 )
 def test_another_url_is_refused_with_an_example(url: str) -> None:
-    with pytest.raises(UsageError, match="like redis://"):
+    with pytest.raises(UsageError, match=r"expected a Backend, redis://HOST"):
         open_state(url, "test")
 
 
@@ -225,3 +226,34 @@ def test_lost_contents_are_noticed_without_a_message(monkeypatch: pytest.MonkeyP
                 await asyncio.sleep(0.001)
 
     asyncio.run(run())
+
+
+def test_servers_with_different_names_share_nothing() -> None:
+    backend = MemoryBackend()
+    names = ["a b", "a_b", "a/b", "\u5de5\u8d44", "\u5929\u6c14", "a%20b"]
+    keys = {ServerState(backend, name).key("used", "x") for name in names}
+    assert len(keys) == len(names)
+
+
+def test_a_revoked_key_that_nobody_can_read_is_skipped(caplog: pytest.LogCaptureFixture) -> None:
+    async def run() -> None:
+        backend = MemoryBackend()
+        await backend.set("shop/revoked/bad", b"oops")
+        await backend.set("shop/revoked/good", b"inf")
+        state = ServerState(backend, "shop")
+        async with asyncio.timeout(CAP), state.opened():
+            assert "good" in state.revocations
+            await backend.publish("shop/revoked", b"oops")
+            await backend.publish("shop/revoked", b"inf later")
+            while "later" not in state.revocations:
+                await asyncio.sleep(0)
+            assert "bad" not in state.revocations
+
+    asyncio.run(run())
+    assert "ignored a revoked key" in caplog.text
+
+
+@pytest.mark.parametrize("given", [5, MemoryBackend])
+def test_what_is_no_backend_is_refused(given: Any) -> None:
+    with pytest.raises(UsageError, match=r"Options\.state: expected a Backend"):
+        open_state(given, "shop")

@@ -125,3 +125,70 @@ def test_a_file_that_cannot_be_written_is_an_error_and_not_the_end(tmp_path: Pat
             assert await backend.set("other", b"2") is not None
 
     asyncio.run(run())
+
+
+class SlowToOpen(MemoryBackend):
+    """Fails the first time that it is opened, after everybody who shares it has begun."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tries = 0
+        self.events: list[str] = []
+
+    async def open(self) -> None:
+        self.tries += 1
+        number = self.tries
+        for _ in range(5):
+            await asyncio.sleep(0)
+        if number == 1:
+            raise StoreError("not yet")
+        self.events.append("open")
+
+    async def close(self) -> None:
+        self.events.append("close")
+
+
+def test_nobody_uses_a_backend_that_another_one_is_still_opening() -> None:
+    async def run() -> None:
+        backend = SlowToOpen()
+
+        async def use() -> str:
+            try:
+                async with backend.opened():
+                    return "opened" if "open" in backend.events else "not opened"
+            except StoreError:
+                return "failed"
+
+        async with asyncio.timeout(CAP):
+            found = await asyncio.gather(use(), use(), use())
+        assert list(found) == ["failed", "opened", "opened"]
+        # What failed was closed, and then the last user closed it.
+        assert backend.events[0] == "close" and backend.events[-1] == "close"
+
+    asyncio.run(run())
+
+
+def test_a_file_is_opened_again_only_after_it_was_closed(tmp_path: Path) -> None:
+    async def run() -> None:
+        backend = SQLiteBackend(tmp_path / "state")
+
+        async def use(name: str) -> None:
+            for number in range(20):
+                async with backend.opened():
+                    await backend.set(f"{name}{number}", b"1")
+                    assert await backend.get(f"{name}{number}") is not None
+
+        async with asyncio.timeout(CAP):
+            await asyncio.gather(*map(use, "abc"))
+
+    asyncio.run(run())
+
+
+def test_the_kit_says_when_two_backends_share_nothing() -> None:
+    class Lonely(BackendTests):
+        def make_backend(self) -> Backend:
+            return MemoryBackend()
+
+    name = next(each for each in dir(Lonely) if each.startswith("test_"))
+    with pytest.raises(AssertionError, match="set is_shared = False"):
+        getattr(Lonely(), name)()

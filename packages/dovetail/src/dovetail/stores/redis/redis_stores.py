@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from urllib.parse import quote
 
 from dovetail.state.redis_url import parse_url
 from dovetail.stores.redis.events import RedisEvents
@@ -18,7 +18,7 @@ class RedisStores:
     """`SharedStores` on Redis."""
 
     def __init__(self, url: str, name: str) -> None:
-        self.cluster = RedisNode(parse_url(url), re.sub(r"[^A-Za-z0-9_.-]", "_", name))
+        self.cluster = RedisNode(parse_url(url), quote(name, safe=""))
         self.events = RedisEvents(self.cluster)
         self.tasks = RedisTasks(self.cluster)
 
