@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from dataclasses import fields
 from typing import Any
 
 import pytest
 
-from dovetail import Options
-from dovetail.transports.streamable_http.app import HttpOptions
+from dovetail import Options, Server
+from dovetail.core.options import HTTP_DEFAULTS
 from tests.contracts.source_tree import ROOT
 
 _ROW = re.compile(r"^\| `(?P<name>\w+)` \| `(?P<default>[^`]+)` \| (?P<text>.+) \|$", re.M)
 
+_PATH = inspect.signature(Server.http_app).parameters["path"]
 PAGES = pytest.mark.parametrize(
-    ("page", "options"), [("options.md", Options), ("http.md", HttpOptions)]
+    ("page", "options"),
+    [
+        ("options.md", {each.name: each.default for each in fields(Options)}),
+        ("http.md", {"path": _PATH.default, **HTTP_DEFAULTS}),
+    ],
 )
 
 
@@ -25,11 +31,11 @@ def read_rows(page: str) -> dict[str, str]:
 
 
 @PAGES
-def test_every_option_has_a_row_and_every_row_an_option(page: str, options: Any) -> None:
-    assert sorted(read_rows(page)) == sorted(field.name for field in fields(options))
+def test_every_option_has_a_row_and_every_row_an_option(page: str, options: dict[str, Any]) -> None:
+    assert sorted(read_rows(page)) == sorted(options)
 
 
 @PAGES
-def test_every_row_shows_the_default(page: str, options: Any) -> None:
+def test_every_row_shows_the_default(page: str, options: dict[str, Any]) -> None:
     shown = {name: eval(default, {}) for name, default in read_rows(page).items()}
-    assert shown == {field.name: field.default for field in fields(options)}
+    assert shown == options

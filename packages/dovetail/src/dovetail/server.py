@@ -12,7 +12,6 @@ from collections.abc import (
     AsyncIterator,
     Awaitable,
     Callable,
-    Collection,
     Coroutine,
     Iterable,
     Mapping,
@@ -26,7 +25,6 @@ from typing import (
     Any,
     Literal,
     Protocol,
-    TypedDict,
     TypeVar,
     Unpack,
     overload,
@@ -36,7 +34,7 @@ from dovetail.core.changes import ChangeEvent, ChangeKind
 from dovetail.core.dispatch import Dispatcher, MethodHandler
 from dovetail.core.identity import Identity
 from dovetail.core.middleware import AnyMiddleware, wrap_handlers
-from dovetail.core.options import Options
+from dovetail.core.options import HttpAppOptions, Options, complete_http_options
 from dovetail.core.principal import Principal, to_principal
 from dovetail.eras.select import Eras
 from dovetail.errors import MissingPackageError, UsageError
@@ -79,32 +77,6 @@ _LATEST = LATEST_LEGACY.date
 LifespanFactory = Callable[["Server"], AbstractAsyncContextManager[Any]]
 # The module, what needs it, and what to install.
 _OPENAPI = ("dovetail_openapi", "A server from OpenAPI", "dovetail-openapi")
-
-
-class HttpAppOptions(TypedDict, total=False):
-    """The keywords of `server.http_app()` and `serve_http()`; `HttpOptions` has the defaults."""
-
-    allowed_hosts: Collection[str] | None
-    """Host headers to accept; `["*"]` accepts any.
-
-    None: loopback names if the server listens on a loopback address, otherwise any name.
-    """
-    allowed_origins: Collection[str]
-    """Origins of web pages that may call, besides pages of the same host; `["*"]` accepts any."""
-    stateless: bool
-    """Keep no sessions for clients of legacy revisions."""
-    streaming: bool
-    """Whether responses may be event streams; False answers with plain JSON only."""
-    max_sessions: int
-    """Sessions at the same time, of all clients."""
-    session_lifetime: float
-    """Seconds that a session lives without a request."""
-    old_sse: str | None
-    """The path, such as "/sse", at which HTTP+SSE of 2024-11-05 is served too; None for nowhere."""
-    body_timeout: float
-    """Seconds that the rest of a request's body may take to arrive."""
-    health: bool
-    """Serve /healthz and /readyz."""
 
 
 class SearchMode(Protocol):
@@ -629,10 +601,10 @@ class Server:
         """
         from dovetail.transports.streamable_http import app  # noqa: PLC0415 - see test_layers
 
-        http = app.HttpOptions(path=path, **options)
+        http = complete_http_options(options)
         auth = guard or self.guard
         params = self.provider.header_params
-        endpoint = app.HttpApp(self.engine, http, params, auth, self.routes)
+        endpoint = app.HttpApp(self.engine, path, http, params, auth, self.routes)
         if not console:
             return endpoint
         from dovetail.console.mounting import mount_console  # noqa: PLC0415 - see test_layers

@@ -1,11 +1,14 @@
-"""`Options`: limits and settings of a server. A request over a limit gets an error."""
+"""`Options`: limits and settings of a server; `HttpAppOptions`: those of its HTTP application.
+
+A request over a limit gets an error.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal, TypedDict
 
 from dovetail.errors import UsageError
 from dovetail.spec.keys import LOG_LEVELS, LogLevel
@@ -13,7 +16,7 @@ from dovetail.spec.keys import LOG_LEVELS, LogLevel
 if TYPE_CHECKING:
     from dovetail.state import Backend
 
-__all__ = ["Options", "read_tags"]
+__all__ = ["HTTP_DEFAULTS", "HttpAppOptions", "Options", "complete_http_options", "read_tags"]
 
 _AT_LEAST_ONE = (
     "concurrency",
@@ -169,6 +172,54 @@ class Options:
         """Whether an entry with these tags is served."""
         included = self.include_tags is None or not tags.isdisjoint(self.include_tags)
         return included and tags.isdisjoint(self.exclude_tags)
+
+
+class HttpAppOptions(TypedDict, total=False):
+    """The keywords of `server.http_app()`, `server.run()` and `serve_http()`."""
+
+    allowed_hosts: Collection[str] | None
+    """Host headers to accept; `["*"]` accepts any.
+
+    None: loopback names if the server listens on a loopback address, otherwise any name.
+    """
+    allowed_origins: Collection[str]
+    """Origins of web pages that may call, besides pages of the same host; `["*"]` accepts any."""
+    stateless: bool
+    """Keep no sessions for clients of legacy revisions."""
+    streaming: bool
+    """Whether responses may be event streams; False answers with plain JSON only."""
+    max_sessions: int
+    """Sessions at the same time, of all clients."""
+    session_lifetime: float
+    """Seconds that a session lives without a request."""
+    old_sse: str | None
+    """The path, such as "/sse", at which HTTP+SSE of 2024-11-05 is served too; None for nowhere."""
+    body_timeout: float
+    """Seconds that the rest of a request's body may take to arrive."""
+    health: bool
+    """Serve /healthz and /readyz."""
+
+
+# The defaults suit a server on the user's own machine.
+HTTP_DEFAULTS: Final[HttpAppOptions] = {
+    "allowed_hosts": None,
+    "allowed_origins": (),
+    "stateless": False,
+    "streaming": True,
+    "max_sessions": 10_000,
+    "session_lifetime": 1800.0,
+    "old_sse": None,
+    "body_timeout": 30.0,
+    "health": False,
+}
+
+
+def complete_http_options(given: HttpAppOptions) -> HttpAppOptions:
+    """Return the options with the defaults of the others; raises TypeError for unknown ones."""
+    for name in given:
+        if name not in HTTP_DEFAULTS:
+            raise TypeError(f"unexpected keyword argument {name!r}; see HttpAppOptions")
+    return {**HTTP_DEFAULTS, **given}
 
 
 def read_tags(given: Iterable[str], where: str) -> frozenset[str]:

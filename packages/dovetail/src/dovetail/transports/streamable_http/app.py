@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection, Coroutine, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
 from dovetail.core.call import Call
+from dovetail.core.options import HttpAppOptions
 from dovetail.core.principal import Principal
 from dovetail.eras.select import speaks_modern
 from dovetail.errors import InvalidRequestError, ShutdownError, UsageError
@@ -72,7 +72,7 @@ from dovetail.transports.streamable_http.signals import end_streams_on_signal
 from dovetail.wire import codec
 from dovetail.wire.messages import Notification, Request
 
-__all__ = ["HttpApp", "HttpOptions"]
+__all__ = ["HttpApp"]
 
 logger: logging.Logger = logging.getLogger("dovetail")
 
@@ -95,56 +95,34 @@ _SINGLE = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HttpOptions:
-    """HTTP options; the defaults suit a server on the user's own machine."""
-
-    path: str = "/mcp"
-    # Allowed values of the Host header. None: loopback names if the server listens on a loopback
-    # address, otherwise any; ("*",): always any.
-    allowed_hosts: Collection[str] | None = None
-    # Origins of browser pages that may send requests, in addition to the same origin.
-    allowed_origins: Collection[str] = ()
-    # Keep no sessions for legacy clients: no server requests, no GET stream.
-    stateless: bool = False
-    # False: respond with JSON only, for platforms that cannot stream.
-    streaming: bool = True
-    max_sessions: int = 10_000
-    session_lifetime: float = 1800.0
-    # Also serve HTTP+SSE of 2024-11-05, with its stream at this path (for example "/sse").
-    old_sse: str | None = None
-    # Seconds that the client has to send the rest of a body.
-    body_timeout: float = 30.0
-    # Serve /healthz and /readyz, unless a custom route has the path.
-    health: bool = False
-
-
 class HttpApp:
     """The ASGI application; create it with `server.http_app()`."""
 
     def __init__(
         self,
         engine: Engine,
-        options: HttpOptions,
+        path: str,
+        options: HttpAppOptions,
         header_params: Callable[[str, Call], HeaderParams],
         auth: AuthBackend | None = None,
         routes: CustomRoutes | None = None,
     ) -> None:
-        if options.path and not options.path.startswith("/"):
-            raise UsageError(f"path must begin with a slash or be empty, got {options.path!r}")
+        """`options` are complete; `header_params(tool, call)` are the arguments in headers."""
+        if path and not path.startswith("/"):
+            raise UsageError(f"path must begin with a slash or be empty, got {path!r}")
         if auth is not None:
             engine = auth.protect(engine, "http")
         self._engine = engine
-        self._options = options
-        self._path = options.path.rstrip("/")
-        self._guard = RequestGuard(options.allowed_hosts, options.allowed_origins)
+        self.options: HttpAppOptions = options
+        self._path = path.rstrip("/")
+        self._guard = RequestGuard(options["allowed_hosts"], options["allowed_origins"])
         self._limit = engine.options.max_message_bytes
         self._auth = auth
         self._single = (*_SINGLE, *(() if auth is None else auth.credential_headers))
         # Fingerprints of validated requests: only the body of such a request is checked.
         self._validated: set[tuple[Any, ...]] = set()
         self.modern: ModernEndpoint = ModernEndpoint(
-            engine, header_params, streaming=options.streaming
+            engine, header_params, streaming=options["streaming"]
         )
         self.legacy: LegacyEndpoint = _legacy_endpoint(engine, options)
         self._methods = _STATELESS_METHODS if self.legacy.is_stateless else _METHODS
@@ -153,9 +131,11 @@ class HttpApp:
         # then, because the server waits for them silently.
         self._is_hosted = True
         self._old_sse = None
-        if options.old_sse is not None:
-            path = options.old_sse.rstrip("/")
-            self._old_sse = OldSseEndpoint(engine, path=path, max_streams=options.max_sessions)
+        old_sse = options["old_sse"]
+        if old_sse is not None:
+            self._old_sse = OldSseEndpoint(
+                engine, path=old_sse.rstrip("/"), max_streams=options["max_sessions"]
+            )
         self._routes = CustomRoutes() if routes is None else routes
         self._routes.attach(self)
         self._route_endpoint = RouteEndpoint(engine)
@@ -332,7 +312,7 @@ class HttpApp:
 
     async def find_health(self, path: str) -> PublicDocument | None:
         """The health page at a path, if there is one."""
-        if not self._options.health and (self._auth is None or self._auth_page(path) is None):
+        if not self.options["health"] and (self._auth is None or self._auth_page(path) is None):
             return None
         if path == READY_PATH and not self._engine.lifespan.started:
             # Nothing else may start it: an orchestrator sends no requests before this page is 200.
@@ -467,12 +447,12 @@ class HttpApp:
     async def _body(self, request: HttpRequest) -> bytes | None:
         """The body of a POST; None if it could not be read, after sending the error."""
         try:
-            return await read_body(request, self._limit, self._options.body_timeout)
+            return await read_body(request, self._limit, self.options["body_timeout"])
         except BodyTooLargeError:
             body = self._error(request, too_long(self._limit).message)
             await respond_and_drain(request, HttpResponse(413, body, [*JSON, _CLOSE]))
         except BodyTooSlowError:
-            text = f"The body did not arrive within {self._options.body_timeout:g} seconds"
+            text = f"The body did not arrive within {self.options['body_timeout']:g} seconds"
             await self._refuse(request, 408, text, [_CLOSE])
         except ClientGoneError:
             logger.debug("a client went away before its request was complete")
@@ -569,21 +549,21 @@ class HttpApp:
         return codec.encode({"error": text})
 
 
-def _legacy_endpoint(engine: Engine, options: HttpOptions) -> LegacyEndpoint:
-    stateless = options.stateless or not options.streaming
+def _legacy_endpoint(engine: Engine, options: HttpAppOptions) -> LegacyEndpoint:
+    stateless = options["stateless"] or not options["streaming"]
     if engine.shared is None or stateless:
         return LegacyEndpoint(
             engine,
-            max_sessions=options.max_sessions,
-            session_lifetime=options.session_lifetime,
+            max_sessions=options["max_sessions"],
+            session_lifetime=options["session_lifetime"],
             stateless=stateless,
-            streaming=options.streaming,
+            streaming=options["streaming"],
         )
     return ClusterEndpoint(
         engine,
         engine.shared,
-        max_sessions=options.max_sessions,
-        session_lifetime=options.session_lifetime,
+        max_sessions=options["max_sessions"],
+        session_lifetime=options["session_lifetime"],
     )
 
 

@@ -9,8 +9,9 @@ import pytest
 
 from dovetail import Context
 from dovetail.auth import Guard
+from dovetail.core.options import HTTP_DEFAULTS
 from dovetail.transports.asgi.messages import HttpRequest
-from dovetail.transports.streamable_http.app import HttpApp, HttpOptions
+from dovetail.transports.streamable_http.app import HttpApp
 from dovetail.transports.streamable_http.credentials import (
     WithoutCredentials,
     without_credentials,
@@ -57,7 +58,7 @@ def test_a_handler_finds_no_token_in_its_scope(waits: bool) -> None:
             return "seen"
 
         find = shop.server.tools.header_params
-        app = HttpApp(shop.server.engine, HttpOptions(), find, Guard(Bearer("anna")))
+        app = HttpApp(shop.server.engine, "/mcp", HTTP_DEFAULTS, find, Guard(Bearer("anna")))
         client = await Client(app).open()
         own = [*client.own, ("authorization", "Bearer very-secret"), ("x-other", "there")]
         message = request("tools/call", {"name": "look", "arguments": {}}, revision=LEGACY)

@@ -7,9 +7,10 @@ import asyncio
 import pytest
 
 from dovetail.auth import Guard
+from dovetail.core.options import complete_http_options
 from dovetail.transports.asgi import reply as reply_module
 from dovetail.transports.streamable_http import old_sse as module
-from dovetail.transports.streamable_http.app import HttpApp, HttpOptions
+from dovetail.transports.streamable_http.app import HttpApp
 from dovetail.wire import codec
 from tests.patience import CAP
 from tests.unit.fakes import settle
@@ -83,7 +84,7 @@ def test_a_stream_belongs_to_whoever_opened_it() -> None:
         shop = old_workshop()
         user = NamedByTest("anna")
         engine, find = shop.server.engine, shop.server.tools.header_params
-        app = HttpApp(engine, HttpOptions(old_sse="/sse"), find, Guard(user))
+        app = HttpApp(engine, "/mcp", complete_http_options({"old_sse": "/sse"}), find, Guard(user))
         client = Client(app)
         stream, path = await open_stream(client)
         user.name = "bert"
@@ -106,7 +107,7 @@ def test_a_message_may_do_what_its_own_sender_may() -> None:
 
         user = NamedByTest("anna", "deep")
         engine, find = shop.server.engine, shop.server.tools.header_params
-        app = HttpApp(engine, HttpOptions(old_sse="/sse"), find, Guard(user))
+        app = HttpApp(engine, "/mcp", complete_http_options({"old_sse": "/sse"}), find, Guard(user))
         client = Client(app)
         stream, path = await open_stream(client)
         assert (await client.send("POST", HELLO, path=path)).status == 202

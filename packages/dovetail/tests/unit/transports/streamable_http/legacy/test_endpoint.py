@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from dovetail.auth import Guard
+from dovetail.core.options import HTTP_DEFAULTS
 from dovetail.stores.sessions import MemorySessions
-from dovetail.transports.streamable_http.app import HttpApp, HttpOptions
+from dovetail.transports.streamable_http.app import HttpApp
 from dovetail.transports.streamable_http.legacy.session import HttpSession
 from tests.unit.fakes import settle
 from tests.unit.talk import (
@@ -110,7 +111,7 @@ def test_a_session_belongs_to_whoever_began_it() -> None:
         shop = Workshop()
         user = NamedByTest("anna")
         engine, find = shop.server.engine, shop.server.tools.header_params
-        shop.app = HttpApp(engine, HttpOptions(), find, Guard(user))
+        shop.app = HttpApp(engine, "/mcp", HTTP_DEFAULTS, find, Guard(user))
         client = await Client(shop.app).open()
         user.name = "bert"
         for response in (
