@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from dovetail import Proxy, Server
-from dovetail.compose import ArgumentTransform, ToolTransform
+from dovetail.mount import ArgumentTransform, ToolTransform
 
 HERE = Path(__file__).parent
 

@@ -64,18 +64,25 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "middleware": (*_SERVER, "net", "observability"),
     # What modules of `dovetail generate client` import.
     "generated": ("errors", "client"),
-    # Servers made of other servers.
-    "compose": (*_SERVER, *_OUTER, "tasks"),
+    # Servers inside a server.
+    "mount": (*_RUNTIME, "tasks"),
     # The page for browsers, and its HTTP API.
-    "console": (*_SERVER, *_OUTER, "compose"),
-    "testing": (*_SERVER, *_OUTER, "compose"),
-    "cli": (*_SERVER, *_OUTER, "compose", "console", "tasks"),
+    "console": (*_SERVER, *_OUTER),
+    "testing": (*_SERVER, *_OUTER),
+    "cli": (*_SERVER, *_OUTER, "console", "tasks"),
     # The public facade over cli, for packages that add commands.
     "commands": ("cli",),
     "__main__": ("cli",),
     # The package itself: the public names and nothing else.
-    "dovetail": (*_SERVER, *_OUTER, "compose"),
+    "dovetail": (*_SERVER, *_OUTER),
 }
+
+# What the gateway still imports besides public modules; the list only becomes shorter.
+_GATEWAY_INTERNALS = (
+    *(f"dovetail.{layer}" for layer in ("wire", "spec", "core", "features", "eras", "runtime")),
+    *("dovetail.server", "dovetail.stores", "dovetail.net", "dovetail.tasks", "dovetail.cli"),
+    "dovetail.transports.streamable_http",
+)
 
 # Package -> the modules of other packages that it may import from. "dovetail" is the package's
 # own names (`from dovetail import Server`), not the modules below it.
@@ -85,6 +92,7 @@ PACKAGES: dict[str, tuple[str, ...]] = {
     "dovetail_check": (*(f"dovetail.{layer}" for layer in _PROTOCOL), "dovetail.commands"),
     "dovetail_pytest": ("dovetail_check",),
     # Parts of the framework that are installed on demand, and ready servers, use what any user may.
+    "dovetail_gateway": (*PUBLIC_MODULES, *_GATEWAY_INTERNALS),
     "dovetail_openapi": PUBLIC_MODULES,
     "dovetail_serverkit": PUBLIC_MODULES,
     "dovetail_vault": (*PUBLIC_MODULES, "dovetail_serverkit"),
@@ -114,16 +122,20 @@ DELEGATES: dict[tuple[str, str], str] = {
     ("dovetail.server", "dovetail.tasks.tools"): "the same",
     ("dovetail.client.client", "dovetail.tasks.client"): "`client.start()` and `client.task()`",
     ("dovetail.client", "dovetail.tasks.client"): "the types that they return",
-    ("dovetail.server", "dovetail.compose.mount.mounts"): (
+    ("dovetail.server", "dovetail.mount.mounts"): (
         "`server.mount()`; mounts know a protocol for servers, not the class"
     ),
-    ("dovetail.server", "dovetail.compose.mount.copying"): "the same",
-    ("dovetail.server", "dovetail.compose.mount.names"): "the same",
-    ("dovetail.server", "dovetail.compose.mount.view"): "the same",
-    ("dovetail.server", "dovetail.compose.mount.transform"): "the same, for type checkers",
+    ("dovetail.server", "dovetail.mount.copying"): "the same",
+    ("dovetail.server", "dovetail.mount.names"): "the same",
+    ("dovetail.server", "dovetail.mount.view"): "the same",
+    ("dovetail.server", "dovetail.mount.transform"): "the same, for type checkers",
     ("dovetail.server", "dovetail_openapi.building"): (
         "`Server.from_openapi()`; raises MissingPackageError if the package is not installed"
     ),
+    ("dovetail", "dovetail_gateway"): (
+        "`from dovetail import Proxy, ToolSearch`; raises MissingPackageError likewise"
+    ),
+    ("dovetail.console.target_proxies", "dovetail_gateway"): "`dovetail console TARGET`; likewise",
     ("dovetail.cli.run_http", "dovetail_openapi.rest"): "`dovetail run --rest`; the same",
 }
 # The command line loads servers from files, so it knows the class.

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from dovetail.auth import KeyFile
-from dovetail.compose import ArgumentTransform, ToolTransform
-from dovetail.compose.gateway import (
+from dovetail.mount import ArgumentTransform, ToolTransform
+from dovetail_gateway import (
     GuardSettings,
     ServerSettings,
     UpstreamEntry,

@@ -7,16 +7,20 @@ import re
 from tests.contracts.source_tree import ROOT
 
 PAGE = (ROOT / "docs" / "security.md").read_text("utf-8")
-PACKAGE = ROOT / "packages" / "dovetail"
+PACKAGES = ROOT / "packages"
+PACKAGE = PACKAGES / "dovetail"
 
 
 def test_every_test_that_is_named_exists() -> None:
     folder = ""
     missing = []
-    for name in re.findall(r"`((?:tests/)?[\w/]*(?:test_\w+\.py|hostile|load))`", PAGE):
-        path = name if name.startswith("tests/") else f"{folder}/{name}"
+    for name in re.findall(r"`([\w/-]*(?:test_\w+\.py|hostile|load))`", PAGE):
+        if name.startswith("tests/"):
+            path = f"dovetail/{name}"
+        else:
+            path = name if name.startswith("dovetail-") else f"{folder}/{name}"
         folder = path.rpartition("/")[0]
-        if not (PACKAGE / path).exists():
+        if not (PACKAGES / path).exists():
             missing.append(path)
     assert missing == []
 
@@ -30,6 +34,6 @@ def test_attacks_that_are_named_are_in_the_table() -> None:
 
 
 def test_the_attack_table_of_mounts_names_every_test() -> None:
-    source = (PACKAGE / "tests" / "compose" / "test_attacks.py").read_text("utf-8")
+    source = (PACKAGES / "dovetail-gateway/tests/gateway/test_attacks.py").read_text("utf-8")
     named = re.findall(r"\| `(test_\w+)` \|$", PAGE, re.M)
     assert sorted(named) == sorted(re.findall(r"^def (test_\w+)", source, re.M))

@@ -12,6 +12,7 @@ import typing as _typing
 
 from dovetail.core.dependencies import Depends
 from dovetail.core.options import Options
+from dovetail.errors import MissingPackageError as _MissingPackageError
 from dovetail.errors import ResourceNotFoundError, ToolError, UsageError
 from dovetail.features.content import Audio, EmbeddedResource, Image, Message, Text
 from dovetail.features.context import Context, current_context
@@ -38,8 +39,7 @@ from dovetail.spec.models import (
 
 if _typing.TYPE_CHECKING:
     from dovetail.client import Client
-    from dovetail.compose.proxy import Proxy
-    from dovetail.compose.search import ToolSearch
+    from dovetail_gateway import Proxy, ToolSearch
 
 __all__ = [
     "Annotations",
@@ -91,12 +91,11 @@ def __getattr__(name: str) -> _typing.Any:
         from dovetail.client import Client  # noqa: PLC0415 - see above
 
         return Client
-    if name == "Proxy":
-        from dovetail.compose.proxy import Proxy  # noqa: PLC0415 - it needs the client
+    if name in ("Proxy", "ToolSearch"):
+        with _MissingPackageError.when_importing(
+            "dovetail_gateway", f"dovetail.{name}", "dovetail-gateway"
+        ):
+            import dovetail_gateway  # noqa: PLC0415 - few servers use it, see test_layers
 
-        return Proxy
-    if name == "ToolSearch":
-        from dovetail.compose.search import ToolSearch  # noqa: PLC0415 - few servers use it
-
-        return ToolSearch
+        return getattr(dovetail_gateway, name)
     raise AttributeError(f"module 'dovetail' has no attribute {name!r}")

@@ -63,9 +63,9 @@ from dovetail.spec.revisions import LATEST_LEGACY, LEGACY, find_revision
 from dovetail.stores.bus import Bus, MemoryBus
 
 if TYPE_CHECKING:
-    from dovetail.compose.mount.mounts import Mounts
-    from dovetail.compose.mount.transform import ToolTransform
     from dovetail.console.app import ConsoleApp
+    from dovetail.mount.mounts import Mounts
+    from dovetail.mount.transform import ToolTransform
     from dovetail.tasks.keeper import TaskKeeper
     from dovetail.transports.streamable_http.app import HttpApp
     from dovetail_openapi.building import OpenApiOptions, Spec
@@ -433,9 +433,9 @@ class Server:
         principal, kind ("tool", "prompt", "resource", "resource template") and name; False hides
         the entry from this principal. `middleware` runs around requests of this mount only.
         """
-        from dovetail.compose.mount.mounts import Mounts  # noqa: PLC0415 - see test_layers
-        from dovetail.compose.mount.names import Prefix  # noqa: PLC0415 - see test_layers
-        from dovetail.compose.mount.view import View  # noqa: PLC0415 - see test_layers
+        from dovetail.mount.mounts import Mounts  # noqa: PLC0415 - see test_layers
+        from dovetail.mount.names import Prefix  # noqa: PLC0415 - see test_layers
+        from dovetail.mount.view import View  # noqa: PLC0415 - see test_layers
 
         if not isinstance(server, Server):
             raise UsageError(f"only a Server can be mounted, got {type(server).__name__}")
@@ -472,8 +472,8 @@ class Server:
         The copies run in this server: its lifespan, middleware and guard apply. A server with its
         own ones has to be mounted. Raises DuplicateError if both have an entry of one name.
         """
-        from dovetail.compose.mount.copying import copy_entries  # noqa: PLC0415 - see test_layers
-        from dovetail.compose.mount.names import Prefix  # noqa: PLC0415 - see test_layers
+        from dovetail.mount.copying import copy_entries  # noqa: PLC0415 - see test_layers
+        from dovetail.mount.names import Prefix  # noqa: PLC0415 - see test_layers
 
         copy_entries(server, self, Prefix(prefix))
 

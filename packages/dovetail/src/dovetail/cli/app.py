@@ -50,7 +50,6 @@ _LAZY = {
     "serve": "dovetail.cli.serve_command:serve",
     "dev": "dovetail.cli.dev_command:dev",
     "console": "dovetail.cli.console_command:console",
-    "gateway": "dovetail.cli.gateway_command:gateway",
     "keys": "dovetail.cli.keys_command:keys",
 }
 

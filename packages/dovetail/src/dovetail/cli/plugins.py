@@ -83,6 +83,7 @@ _CHECK = "dovetail-check"
 COMMANDS = Plugins(
     "dovetail.commands",
     {
+        "gateway": "dovetail-gateway",
         "graph": "dovetail-graph",
         "openapi": "dovetail-openapi",
         **dict.fromkeys(("check", "report", "verify", "diff", "explain", "rules", "badge"), _CHECK),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import PurePath
+from typing import TYPE_CHECKING
 
 from dovetail.cli.client_runs import find_auth
 from dovetail.cli.run_http import HttpSettings, announce_console, make_runner, serve_until_signal
@@ -13,11 +14,14 @@ from dovetail.client.auth.storage import default_store
 from dovetail.client.targets import Target, find_command, is_url
 from dovetail.console.app import ConsoleApp
 from dovetail.console.console_site import ConsoleServer, ConsoleSite, SignInPlace
-from dovetail.console.target_proxies import PATH, TargetAccess, WatchedProxy, make_proxies
+from dovetail.console.target_proxies import PATH, TargetAccess, make_proxies
 from dovetail.console.traffic import Traffic
 from dovetail.net.http_endpoint import parse_url
 from dovetail.transports.http_server import bind
 from dovetail.transports.path_router import PathRouter
+
+if TYPE_CHECKING:
+    from dovetail.server import Server
 
 __all__ = ["build_target_console", "serve_target"]
 
@@ -43,9 +47,7 @@ def serve_target(target: Target, given: GivenTarget, run: HttpSettings) -> None:
         )
 
 
-def build_target_console(
-    target: Target, given: GivenTarget
-) -> tuple[ConsoleApp, Sequence[WatchedProxy]]:
+def build_target_console(target: Target, given: GivenTarget) -> tuple[ConsoleApp, Sequence[Server]]:
     """The application and its proxies; raises UsageError."""
     options = given.options
     headers = options.read_headers()

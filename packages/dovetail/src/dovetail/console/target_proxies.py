@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING, Any
 
 from dovetail.client.channel import Channel, OnClosed, OnMessage
 from dovetail.client.targets import Target
-from dovetail.compose.proxy import Proxy
 from dovetail.console.traffic import Traffic, classify
-from dovetail.errors import TransportError
+from dovetail.errors import MissingPackageError, TransportError
 from dovetail.spec.revisions import REVISIONS
 from dovetail.wire import codec
 from dovetail.wire.messages import Incoming, Request
 
 if TYPE_CHECKING:
     from dovetail.client.http_auth import Auth
+    from dovetail_gateway import Proxy
 
-__all__ = ["PATH", "RecordedChannel", "TargetAccess", "WatchedProxy", "make_proxies"]
+__all__ = ["PATH", "RecordedChannel", "TargetAccess", "make_proxies"]
 
 PATH = "/mcp"
 
@@ -40,13 +40,24 @@ class TargetAccess:
 
 def make_proxies(
     target: Target, access: TargetAccess, traffic: Traffic, name: str | None = None
-) -> dict[str, WatchedProxy]:
+) -> dict[str, Proxy]:
     """Path -> proxy: one that negotiates the revision, and one for each revision."""
+    with MissingPackageError.when_importing(
+        "dovetail_gateway", "The console of a target", "dovetail-gateway"
+    ):
+        from dovetail_gateway import Proxy  # noqa: PLC0415 - see test_layers
+
+    class WatchedProxy(Proxy):
+        """A proxy whose messages to and from the target are recorded."""
+
+        def open_channel(self, target: Target, **options: Any) -> Channel:
+            """Return a channel that records its messages."""
+            return RecordedChannel(super().open_channel(target, **options), traffic)
+
     modes = {PATH: "auto"} | {f"{PATH}/{each.date}": each.date for each in REVISIONS}
     return {
         path: WatchedProxy(
             target,
-            traffic,
             name=name,
             mode=mode,
             headers=access.headers,
@@ -56,19 +67,6 @@ def make_proxies(
         )
         for path, mode in modes.items()
     }
-
-
-class WatchedProxy(Proxy):
-    """A proxy whose messages to and from the target are recorded."""
-
-    def __init__(self, target: Target, traffic: Traffic, **options: Any) -> None:
-        # The constructor opens a channel to test the target.
-        self._traffic = traffic
-        super().__init__(target, **options)
-
-    def open_channel(self, target: Target, **options: Any) -> Channel:
-        """Return a channel that records its messages."""
-        return RecordedChannel(super().open_channel(target, **options), self._traffic)
 
 
 class RecordedChannel(Channel):

@@ -1,0 +1,171 @@
+"""`dovetail gateway FILE`: serves many upstreams as one server, and checks the file before."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any
+
+import click
+from rich.table import Table
+
+from dovetail.cli.escaping import escape_control
+from dovetail.cli.failures import FAILED_CALL, WRONG_USAGE, Failure, or_fail
+from dovetail.cli.options import (
+    CLUSTER_OPTIONS,
+    CONSOLE_OPTIONS,
+    GUARD_OPTIONS,
+    HTTP_OPTIONS,
+    LOG_FORMAT_OPTION,
+    PATH_OPTION,
+    WORKER_OPTION,
+    find_given,
+    take_guard,
+    with_options,
+)
+from dovetail.cli.output import make_console, print_json
+from dovetail.cli.run_stdio import run_server
+from dovetail.core.options import Options
+from dovetail.runtime.state import CLUSTER
+from dovetail.server import Server
+from dovetail_gateway import (
+    GatewayConfig,
+    GuardSettings,
+    UpstreamReport,
+    build_gateway,
+    check_upstreams,
+    read_gateway,
+)
+
+if TYPE_CHECKING:
+    from dovetail.transports.streamable_http.app import HttpApp
+
+__all__ = ["gateway"]
+
+
+class _DefaultRun(click.Group):
+    """A group whose command `run` need not be named."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if args and args[0] not in self.commands and args[0] not in ctx.help_option_names:
+            args = ["run", *args]
+        return super().parse_args(ctx, args)
+
+
+@click.group(
+    cls=_DefaultRun,
+    subcommand_metavar="FILE | check FILE",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+def gateway() -> None:
+    """Serve many servers as one: `dovetail gateway gateway.toml`.
+
+    FILE is a gateway.toml, or the mcp.json of a client.
+    """
+
+
+@gateway.command()
+@click.argument("file", metavar="FILE")
+@with_options(
+    (
+        *HTTP_OPTIONS,
+        PATH_OPTION,
+        *CONSOLE_OPTIONS,
+        *CLUSTER_OPTIONS,
+        LOG_FORMAT_OPTION,
+        *GUARD_OPTIONS,
+        WORKER_OPTION,
+    )
+)
+@click.pass_context
+def run(context: click.Context, /, file: str, address: str | None, **given: Any) -> None:
+    """Serve the upstreams in FILE over stdio, or over HTTP with --http.
+
+    Guard options take precedence over those in the file.
+    """
+    config = or_fail(lambda: read_gateway(file))
+    guard = or_fail(lambda: take_guard(given, asdict(config.guard)))
+    names = find_given(context, given) if address is None else []
+    if names:
+        raise Failure(f"{', '.join(names)}: requires --http", WRONG_USAGE)
+    guarded = replace(config, guard=GuardSettings(**asdict(guard)))
+    if address is None:
+        raise SystemExit(run_server(or_fail(lambda: _build(guarded))))
+    from dovetail.cli.run_http import (  # noqa: PLC0415 - uvicorn
+        HttpSettings,
+        make_app,
+        parse_address,
+        run_server_http,
+    )
+
+    host, port = or_fail(lambda: parse_address(address))
+    serving = or_fail(lambda: HttpSettings(host=host, port=port, guard=guard, **given))
+    serving.set_environment()
+
+    def build() -> tuple[Server, HttpApp]:
+        server = _build(guarded)
+        return server, make_app(server, serving.path, None, serving)
+
+    raise SystemExit(run_server_http(build, serving, ["gateway", "run", file]))
+
+
+def _build(config: GatewayConfig) -> Server:
+    """The gateway, in the cluster if there is one.
+
+    The proxies inside it use the cluster of the gateway, and commands that it starts must not join
+    by the environment that they inherit.
+    """
+    cluster = os.environ.pop(CLUSTER, None)
+    return build_gateway(config, options=Options(state=cluster) if cluster else None)
+
+
+@gateway.command()
+@click.argument("file", metavar="FILE")
+@click.option("--offline", is_flag=True, help="Check only the file; do not connect.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
+def check(file: str, offline: bool, as_json: bool) -> None:
+    """Check FILE and the upstreams in it.
+
+    The exit code is 2 if the file is wrong, 1 if an upstream does not answer or does not fit.
+    """
+    config = or_fail(lambda: read_gateway(file))
+    or_fail(lambda: build_gateway(config))
+    if offline:
+        if as_json:
+            print_json({"upstreams": list(config.upstreams)})
+        else:
+            click.echo(f"{file}: {_count(len(config.upstreams), 'upstream')}, no problems")
+        return
+    reports = asyncio.run(check_upstreams(config))
+    if as_json:
+        print_json({"upstreams": reports})
+    else:
+        _print_reports(reports)
+    if any(report.problems for report in reports):
+        raise SystemExit(FAILED_CALL)
+
+
+def _print_reports(reports: list[UpstreamReport]) -> None:
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    for title in ("Upstream", "Prefix", "Revision"):
+        table.add_column(title, no_wrap=True)
+    for title in ("Tools", "Prompts", "Resources"):
+        table.add_column(title, justify="right")
+    for report in reports:
+        counts = (report.tools, report.prompts, report.resources)
+        table.add_row(
+            report.name,
+            report.prefix,
+            report.revision or "no answer",
+            *(str(count) if report.answers else "-" for count in counts),
+        )
+    make_console().print(table)
+    problems = [f"{each.name}: {problem}" for each in reports for problem in each.problems]
+    click.echo(f"\n{_count(len(problems), 'problem')}" if problems else "\nNo problems")
+    for problem in problems:
+        click.echo(f"  {escape_control(problem)}")
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"

@@ -1,1 +1,0 @@
-"""`server.mount()`: serve the tools, prompts and resources of another server."""
