@@ -36,7 +36,7 @@ from dovetail.client.auth import (
 )
 
 ROOT = Path(__file__).resolve().parents[2]
-_SERVER = ROOT / "packages" / "dovetail" / "tests" / "guard" / "notes_server.py"
+_SERVER = ROOT / "packages" / "dovetail" / "tests" / "deep" / "auth" / "notes_server.py"
 _SECONDS = 120.0
 
 
@@ -161,7 +161,7 @@ def check_authority(node: str, suite: Path, out: Path) -> list[str]:
     """Run every flow in both eras; the problems."""
     out.mkdir(parents=True, exist_ok=True)
     # Node looks for packages beside the file that imports them.
-    script = shutil.copy(ROOT / "conformance" / "authority.mjs", suite)
+    script = shutil.copy(ROOT / "qa" / "conformance" / "authority.mjs", suite)
     port = _free_port()
     problems = []
     with _running([node, str(script), str(port)], out / "oidc-provider.log"):

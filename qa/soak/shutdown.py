@@ -46,7 +46,7 @@ _ALLOWED_AFTER_GRACE = 1.0
 _PATIENCE = 60.0
 _WITHIN, _BEYOND = 0.8, 600.0
 
-_SERVER = ROOT / "soak" / "servers" / "stopping.py"
+_SERVER = ROOT / "qa" / "soak" / "servers" / "stopping.py"
 
 
 class Combination(NamedTuple):
