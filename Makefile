@@ -84,8 +84,8 @@ contracts: $(VENV) $(SYSTEM) ## test the repository rules: layers, names, public
 	@$(BIN)/pytest --quiet --numprocesses=2 --dist=loadfile tests/contracts
 
 # The tests that take every branch of the gated layers. Only they are traced: tracing doubles the
-# time of the collection, in each worker.
-COVERED := $(addprefix packages/dovetail/tests/unit/,wire spec core eras features runtime test_server.py)
+# time of a test.
+COVERED := packages/dovetail/tests/unit
 FAST := $(BIN)/pytest --quiet --tier=fast --numprocesses=2 --dist=worksteal --ignore=tests/contracts
 
 # The contracts are part of `make check`. For `make test-all`, the same tests run in two parts, one
@@ -97,7 +97,7 @@ else
 	@$(FAST) --cov --cov-report= $(COVERED)
 	@$(BIN)/coverage json --quiet -o coverage.json
 	@$(BIN)/python -m tools.coverage_gate coverage.json
-	@$(FAST) $(addprefix --ignore=,$(COVERED))
+	@$(FAST) --ignore=$(COVERED)
 endif
 
 test-all: test $(SYSTEM) $(TEST_STAMPS) ## run all tests and the branch coverage gate; installs what they need

@@ -6,10 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from dovetail.core.dispatch import MethodHandler
-from dovetail.errors import UsageError
 from dovetail.spec.revisions import Revision
 
-__all__ = ["BindExtras", "EntryExtras", "no_extensions"]
+__all__ = ["BindExtras", "EntryExtras"]
 
 
 class EntryExtras(NamedTuple):
@@ -21,10 +20,3 @@ class EntryExtras(NamedTuple):
 
 # Gets the options of an entry and its name in errors.
 BindExtras: TypeAlias = Callable[[Sequence[object], str], EntryExtras]
-
-
-def no_extensions(options: Sequence[object], where: str) -> EntryExtras:
-    """Bind nothing; raises UsageError for options, because no extension takes them."""
-    if options:
-        raise UsageError(f"{where}: extensions has {options[0]!r}, but there are no extensions")
-    return EntryExtras()

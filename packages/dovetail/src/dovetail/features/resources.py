@@ -9,7 +9,7 @@ from typing import Any, Literal, TypedDict, Union, Unpack, get_args, get_origin
 
 from dovetail.core.call import Call
 from dovetail.core.dispatch import MethodHandler, Outcome, Shaped
-from dovetail.core.entry_extras import BindExtras, EntryExtras, no_extensions
+from dovetail.core.entry_extras import BindExtras, EntryExtras
 from dovetail.core.era import CacheHint, Encoded
 from dovetail.core.options import Options, read_tags
 from dovetail.core.permission import Requirements, may_use, read_scopes, visibility_of
@@ -138,7 +138,7 @@ class Resources:
         self,
         options: Options,
         on_change: Callable[[], None],
-        bind_extras: BindExtras = no_extensions,
+        bind_extras: BindExtras,
     ) -> None:
         self._options = options
         self._bind_extras = bind_extras

@@ -11,7 +11,7 @@ from msgspec import UNSET, Raw, UnsetType
 
 from dovetail.core.call import Call
 from dovetail.core.dispatch import MethodHandler, Outcome
-from dovetail.core.entry_extras import BindExtras, EntryExtras, no_extensions
+from dovetail.core.entry_extras import BindExtras, EntryExtras
 from dovetail.core.era import CacheHint, Encoded
 from dovetail.core.options import Options, read_tags
 from dovetail.core.permission import (
@@ -217,7 +217,7 @@ class Tools:
         options: Options,
         on_change: Callable[[], None],
         tasks: TaskTools,
-        bind_extras: BindExtras = no_extensions,
+        bind_extras: BindExtras,
     ) -> None:
         self._options = options
         self._bind_extras = bind_extras

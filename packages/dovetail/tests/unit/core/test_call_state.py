@@ -21,6 +21,10 @@ def test_a_call_that_is_served_is_answered() -> None:
     assert after("begun", "left", "answered") is ANSWERED
 
 
+def test_a_state_is_shown_by_its_name() -> None:
+    assert [repr(NEW), repr(RUNNING), repr(ANSWERED)] == ["new", "running", "answered"]
+
+
 def test_a_call_that_is_stopped_can_still_be_answered_but_sends_nothing_else() -> None:
     assert after("stopped") is STOPPED
     stopping = after("begun", "stopped")

@@ -374,6 +374,18 @@ def delegate(entry: MethodHandler, *middleware: Noting, limit: int | None = None
     return drive(run())
 
 
+def test_a_request_that_ends_the_program_has_ended_for_the_middleware() -> None:
+    noting = Noting(waits=False)
+    entry = handler(KeyboardInterrupt())
+    plain = Dispatcher({"tools/call": entry}, lambda: {"tools": {}})
+    guarded = plain.guarded(GuardChains([], [noting]), "memory", None)
+    call = make_call("tools/call", b'{"name":"t"}', era=PlainEra(V2025_11_25))
+    call.services = SimpleNamespace(runner=HandlerRunner(Options()))
+    with pytest.raises(KeyboardInterrupt):
+        guarded.answer(call)
+    assert noting.seen == ["before", "cancelled"]
+
+
 @both_ways
 def test_a_delegated_call_has_the_middleware_around_it(is_async: bool) -> None:
     slow, quick = Noting(), Noting(waits=False)

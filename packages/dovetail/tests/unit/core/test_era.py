@@ -24,3 +24,7 @@ def test_an_era_has_four_things_to_implement() -> None:
 def test_a_result_may_be_shared_but_not_kept_unless_said_otherwise() -> None:
     assert CacheHint() == (0, "public")
     assert Encoded(b"{}").body == b"{}"
+
+
+def test_an_interim_result_is_only_its_members_in_an_era_without_types_of_results() -> None:
+    assert PlainEra(REVISIONS[0]).interim("task", {"a": 1}) == b'{"a":1}'

@@ -64,8 +64,10 @@ def played(play: Callable[[Wire], Awaitable[None]], timeout: float | None = None
 def test_an_answer_ends_the_wait_and_is_handed_on_as_it_is() -> None:
     async def play(wire: Wire) -> None:
         task = await wire.start()
+        assert list(wire.channel.waiting) == [b"1"]
         assert wire.answer(b'{"jsonrpc":"2.0","id":1,"result":{"action":"accept", "x":1}}')
         assert bytes(await task) == b'{"action":"accept", "x":1}'
+        assert not wire.channel.waiting
 
     assert played(play) == [
         {
