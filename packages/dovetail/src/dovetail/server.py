@@ -146,18 +146,18 @@ class Server:
         if isinstance(extensions, Mapping):
             self._extensions.only_declared.update(extensions)
             extensions = None
-        self.tools = Tools(
+        self.tools: Tools = Tools(
             self.options,
             self._changed(ChangeKind.TOOLS),
             _TaskTools(self._offer_tasks),
             self._extensions.bind_tool,
         )
-        self.prompts = Prompts(self.options, self._changed(ChangeKind.PROMPTS))
-        self.resources = Resources(
+        self.prompts: Prompts = Prompts(self.options, self._changed(ChangeKind.PROMPTS))
+        self.resources: Resources = Resources(
             self.options, self._changed(ChangeKind.RESOURCES), self._extensions.bind_resource
         )
-        self.routes = CustomRoutes()
-        self.completions = Completions(self.prompts, self.resources)
+        self.routes: CustomRoutes = CustomRoutes()
+        self.completions: Completions = Completions(self.prompts, self.resources)
         self._capabilities: dict[str, Any] | None = None
         self._mounted_capabilities: list[dict[str, Any]] = []
         # What clients of a server with a mounted proxy have been told so far.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from dovetail.auth.credentials import Credentials, Found
 from dovetail.core.principal import Principal, to_principal
@@ -22,7 +22,7 @@ class BearerTokens:
     a secret store; `ApiKeys` stores hashes in a file and can revoke them while the server runs.
     """
 
-    credential_headers = (b"authorization",)
+    credential_headers: Collection[bytes] = (b"authorization",)
 
     def __init__(self, tokens: Mapping[str, Principal | str]) -> None:
         if not tokens or not hasattr(tokens, "items"):

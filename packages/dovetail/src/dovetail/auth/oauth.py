@@ -111,7 +111,7 @@ def read_claims(
     return claims
 
 
-logger = logging.getLogger("dovetail")
+logger: logging.Logger = logging.getLogger("dovetail")
 
 ScopesOf = Callable[[Mapping[str, Any]], Iterable[str]]
 # A scope that servers must not request (auth.no-offline-access).
@@ -180,10 +180,10 @@ class OAuth:
         which keys are fetched again. `key_patience`: seconds for which old keys are used if that
         fails. `key_cooldown`: minimum seconds between two fetches for an unknown key.
         """
-        self.issuer = check_url(issuer, "issuer")
-        self.resource = check_url(resource, "resource")
-        self.scopes = read_scopes(scopes, "scopes")
-        self.step_up = read_scopes(step_up, "step_up")
+        self.issuer: str = check_url(issuer, "issuer")
+        self.resource: str = check_url(resource, "resource")
+        self.scopes: frozenset[str] = read_scopes(scopes, "scopes")
+        self.step_up: frozenset[str] = read_scopes(step_up, "step_up")
         if _OFFLINE_ACCESS in self.scopes | self.step_up:
             raise UsageError(
                 f"{_OFFLINE_ACCESS} must not be requested by a server; clients request it"
@@ -193,7 +193,7 @@ class OAuth:
             raise UsageError(
                 f"algorithms must be some of {', '.join(ALGORITHMS)}, got {algorithms!r}"
             )
-        self.metadata_url = metadata_url or metadata_url_of(self.resource)
+        self.metadata_url: str = metadata_url or metadata_url_of(self.resource)
         self._rules = JwtRules(
             self.issuer,
             (*_spellings(self.resource), *audiences),
@@ -212,9 +212,11 @@ class OAuth:
         self._cache = TokenCache(remember)
         self._requires_proof = dpop == "required"
         self._proofs = ProofChecker(self.resource, leeway) if dpop else None
-        self.credential_headers = (b"authorization", b"dpop") if dpop else (b"authorization",)
+        self.credential_headers: Collection[bytes] = (
+            (b"authorization", b"dpop") if dpop else (b"authorization",)
+        )
         # Scheme -> its algorithms, for challenges.
-        self.schemes = {
+        self.schemes: Mapping[str, str | None] = {
             **({} if self._requires_proof else {"Bearer": None}),
             **({_DPOP: " ".join(ALGORITHMS)} if dpop else {}),
         }

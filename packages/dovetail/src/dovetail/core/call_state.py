@@ -55,15 +55,15 @@ class CallState:
         withdrawn: bool = False,
         is_open: bool = False,
     ) -> None:
-        self.name = name
+        self.name: str = name
         # The author's function runs.
-        self.is_running = running
+        self.is_running: bool = running
         # The function should stop: its value is not used.
-        self.is_cancelled = cancelled
+        self.is_cancelled: bool = cancelled
         # Nobody waits for the answer of the function.
-        self.is_withdrawn = withdrawn
+        self.is_withdrawn: bool = withdrawn
         # Notifications and questions that belong to the call may be sent.
-        self.is_open = is_open
+        self.is_open: bool = is_open
 
     def __repr__(self) -> str:
         return self.name

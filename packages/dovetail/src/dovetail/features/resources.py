@@ -100,11 +100,11 @@ class RegisteredResource:
         requirements: Requirements,
         extras: EntryExtras,
     ) -> None:
-        self.spec = spec
-        self.listing = listing
-        self.hint = hint
-        self.requirements = requirements
-        self.extras = extras
+        self.spec: HandlerSpec = spec
+        self.listing: Resource = listing
+        self.hint: CacheHint = hint
+        self.requirements: Requirements = requirements
+        self.extras: EntryExtras = extras
 
 
 class RegisteredTemplate:
@@ -122,13 +122,13 @@ class RegisteredTemplate:
         template: UriTemplate,
         arguments: ArgumentsSchema,
     ) -> None:
-        self.spec = spec
-        self.listing = listing
-        self.hint = hint
-        self.requirements = requirements
-        self.extras = extras
-        self.template = template
-        self.arguments = arguments
+        self.spec: HandlerSpec = spec
+        self.listing: ResourceTemplate = listing
+        self.hint: CacheHint = hint
+        self.requirements: Requirements = requirements
+        self.extras: EntryExtras = extras
+        self.template: UriTemplate = template
+        self.arguments: ArgumentsSchema = arguments
 
 
 class Resources:

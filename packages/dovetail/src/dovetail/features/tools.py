@@ -181,12 +181,12 @@ class RegisteredTool:
         result: ResultSchema,
         headers: HeaderParams,
     ) -> None:
-        self.spec = spec
-        self.listing = listing
-        self.arguments = arguments
-        self.result = result
-        self.headers = headers
-        self.requirements = NO_REQUIREMENTS
+        self.spec: HandlerSpec = spec
+        self.listing: Tool = listing
+        self.arguments: ArgumentsSchema = arguments
+        self.result: ResultSchema = result
+        self.headers: HeaderParams = headers
+        self.requirements: Requirements = NO_REQUIREMENTS
         # What extensions add to its entry in lists, and what they run around its calls.
         self.change_entry: Callable[[dict[str, Any], Revision], None] | None = None
         self.around: Callable[[Call], Outcome | Coroutine[Any, Any, Outcome]] | None = None

@@ -18,7 +18,7 @@ from dovetail.errors import TransportError
 
 __all__ = ["ALGORITHMS", "KeySet"]
 
-logger = logging.getLogger("dovetail")
+logger: logging.Logger = logging.getLogger("dovetail")
 
 # Not `none`, and no HMAC algorithms: a public key must never be used as a shared secret.
 ALGORITHMS = (

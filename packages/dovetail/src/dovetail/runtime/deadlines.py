@@ -97,8 +97,8 @@ class TaskDeadline:
         self._task = task
         self._cancelling = task.cancelling()
         self._all = current_deadlines()
-        self.due = math.inf if seconds is None else self._all.loop.time() + seconds
-        self.has_expired = False
+        self.due: float = math.inf if seconds is None else self._all.loop.time() + seconds
+        self.has_expired: bool = False
         self._all.add(self)
 
     def left(self) -> float:

@@ -22,7 +22,7 @@ from dovetail.stores.shared_stores import SharedStores
 
 __all__ = ["CLUSTER", "Revocations", "ServerState", "SessionStates", "UsedRounds", "open_state"]
 
-logger = logging.getLogger("dovetail")
+logger: logging.Logger = logging.getLogger("dovetail")
 
 # The environment variable with the URL.
 CLUSTER = "DOVETAIL_CLUSTER"
@@ -50,9 +50,9 @@ class ServerState:
         self.is_shared = is_shared
         self._name = quote(name, safe="")
         self._running: set[asyncio.Task[None]] = set()
-        self.used_rounds = UsedRounds(self)
-        self.revocations = Revocations(self)
-        self.session_states = SessionStates(self)
+        self.used_rounds: UsedRounds = UsedRounds(self)
+        self.revocations: Revocations = Revocations(self)
+        self.session_states: SessionStates = SessionStates(self)
 
     def key(self, *parts: str) -> str:
         """The name of something of this server."""

@@ -45,7 +45,7 @@ class BackendTests:
 
     is_shared = True
     """Whether two backends have the same state; False for the memory of a process."""
-    timeout = 60.0
+    timeout: float = 60.0
     """Seconds after which a test that hangs fails."""
 
     def make_backend(self) -> Backend:

@@ -38,7 +38,7 @@ class FileStore(TokenStore):
     """
 
     def __init__(self, folder: str | os.PathLike[str] | None = None) -> None:
-        self.folder = Path(folder) if folder is not None else find_data_folder() / "tokens"
+        self.folder: Path = Path(folder) if folder is not None else find_data_folder() / "tokens"
 
     def load(self, key: str) -> bytes | None:
         """The record, or None; raises UsageError if others can read the file."""

@@ -40,7 +40,7 @@ class ListenStream:
             ChangeKind.PROMPTS: wanted.prompts_list_changed,
             ChangeKind.RESOURCES: wanted.resources_list_changed,
         }
-        self.uris = frozenset(wanted.resource_subscriptions or ())
+        self.uris: frozenset[str] = frozenset(wanted.resource_subscriptions or ())
         self._items = frozenset(wanted.task_ids or ())
         self._revision = call.era.revision
         # subs.id-on-all: the id as the client wrote it, in type and value
