@@ -66,10 +66,8 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "generated": ("errors", "client"),
     # Servers inside a server.
     "mount": (*_RUNTIME, "tasks"),
-    # The page for browsers, and its HTTP API.
-    "console": (*_SERVER, *_OUTER),
     "testing": (*_SERVER, *_OUTER),
-    "cli": (*_SERVER, *_OUTER, "console", "tasks"),
+    "cli": (*_SERVER, *_OUTER, "tasks"),
     # The public facade over cli, for packages that add commands.
     "commands": ("cli",),
     "__main__": ("cli",),
@@ -94,6 +92,25 @@ PACKAGES: dict[str, tuple[str, ...]] = {
     # Parts of the framework that are installed on demand, and ready servers, use what any user may.
     "dovetail_gateway": (*PUBLIC_MODULES, *_GATEWAY_INTERNALS),
     "dovetail_openapi": PUBLIC_MODULES,
+    # It reads and shows messages of others, as the checker does.
+    "dovetail_console": (
+        *(f"dovetail.{layer}" for layer in _PROTOCOL),
+        *PUBLIC_MODULES,
+        "dovetail_gateway",
+        # Not public yet.
+        "dovetail.cli",
+        "dovetail.client",
+        "dovetail.core.principal",
+        "dovetail.core.redaction",
+        "dovetail.core.schema",
+        "dovetail.features.custom_routes",
+        "dovetail.features.header_params",
+        "dovetail.net",
+        "dovetail.oauth.fetch",
+        "dovetail.runtime.auth_backend",
+        "dovetail.runtime.engine",
+        "dovetail.transports",
+    ),
     "dovetail_serverkit": PUBLIC_MODULES,
     "dovetail_vault": (*PUBLIC_MODULES, "dovetail_serverkit"),
     "dovetail_browser": (*PUBLIC_MODULES, "dovetail_serverkit"),
@@ -113,10 +130,12 @@ DELEGATES: dict[tuple[str, str], str] = {
     ("dovetail.server", "dovetail.transports.streamable_http.app"): (
         "`server.http_app()`; the HTTP app imports the engine, not the server, so there is no cycle"
     ),
-    ("dovetail.server", "dovetail.console.mounting"): (
-        "`server.http_app(console=True)`; the console gets the HTTP app and does not know the class"
+    ("dovetail.server", "dovetail_console.mounting"): (
+        "`server.http_app(console=True)`; raises MissingPackageError if it is not installed"
     ),
-    ("dovetail.server", "dovetail.console.app"): "the same, for type checkers",
+    ("dovetail.server", "dovetail_console.app"): "the same, for type checkers",
+    ("dovetail.cli.consoles", "dovetail_console.mounting"): "`dovetail run --console`; the same",
+    ("dovetail.cli.consoles", "dovetail_console.watching"): "`dovetail run --watch`; the same",
     ("dovetail.server", "dovetail.tasks.keeper"): "tools with `task=`",
     ("dovetail.server", "dovetail.tasks.files"): "the same",
     ("dovetail.server", "dovetail.tasks.tools"): "the same",
@@ -135,7 +154,6 @@ DELEGATES: dict[tuple[str, str], str] = {
     ("dovetail", "dovetail_gateway"): (
         "`from dovetail import Proxy, ToolSearch`; raises MissingPackageError likewise"
     ),
-    ("dovetail.console.target_proxies", "dovetail_gateway"): "`dovetail console TARGET`; likewise",
     ("dovetail.cli.run_http", "dovetail_openapi.rest"): "`dovetail run --rest`; the same",
 }
 # The command line loads servers from files, so it knows the class.

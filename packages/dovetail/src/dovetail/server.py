@@ -63,11 +63,11 @@ from dovetail.spec.revisions import LATEST_LEGACY, LEGACY, find_revision
 from dovetail.stores.bus import Bus, MemoryBus
 
 if TYPE_CHECKING:
-    from dovetail.console.app import ConsoleApp
     from dovetail.mount.mounts import Mounts
     from dovetail.mount.transform import ToolTransform
     from dovetail.tasks.keeper import TaskKeeper
     from dovetail.transports.streamable_http.app import HttpApp
+    from dovetail_console.app import ConsoleApp
     from dovetail_openapi.building import OpenApiOptions, Spec
 
 __all__ = ["HttpAppOptions", "Server"]
@@ -77,6 +77,7 @@ _LATEST = LATEST_LEGACY.date
 LifespanFactory = Callable[["Server"], AbstractAsyncContextManager[Any]]
 # The module, what needs it, and what to install.
 _OPENAPI = ("dovetail_openapi", "A server from OpenAPI", "dovetail-openapi")
+_CONSOLE = ("dovetail_console", "The console", "dovetail-console")
 
 
 class SearchMode(Protocol):
@@ -597,7 +598,8 @@ class Server:
 
         Mount it anywhere or pass it to an ASGI server; it needs no lifespan events. A `guard`
         authenticates and authorizes callers. With `console`, browsers get a page to try the server
-        out: on a loopback address, or with a guard that authenticates callers.
+        out: on a loopback address, or with a guard that authenticates callers. It needs
+        `dovetail-console`.
         """
         from dovetail.transports.streamable_http import app  # noqa: PLC0415 - see test_layers
 
@@ -607,9 +609,10 @@ class Server:
         endpoint = app.HttpApp(self.engine, path, http, params, auth, self.routes)
         if not console:
             return endpoint
-        from dovetail.console.mounting import mount_console  # noqa: PLC0415 - see test_layers
+        with MissingPackageError.when_importing(*_CONSOLE):
+            from dovetail_console import mounting  # noqa: PLC0415 - see test_layers
 
-        return mount_console(endpoint, self.identity.implementation, http, self.routes)
+        return mounting.add_console(endpoint, {"": endpoint})
 
     def add_lifespan(self, factory: Callable[[], AbstractAsyncContextManager[Any]]) -> None:
         """Enter another context manager with the lifespan, after the server's own.

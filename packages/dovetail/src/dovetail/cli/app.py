@@ -48,8 +48,6 @@ _LAZY = {
     "whoami": "dovetail.cli.login_command:whoami",
     "tasks": "dovetail.cli.tasks_command:tasks",
     "serve": "dovetail.cli.serve_command:serve",
-    "dev": "dovetail.cli.dev_command:dev",
-    "console": "dovetail.cli.console_command:console",
     "keys": "dovetail.cli.keys_command:keys",
 }
 

@@ -1,6 +1,6 @@
 """When the commands that serve offer the console, and for which servers.
 
-The modules of the console are imported only if it is on.
+The package of the console is imported only if it is on.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ import hmac
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 from dovetail.cli.loading import split_spec
 from dovetail.cli.supervisor import STATE_KEY
-from dovetail.errors import UsageError
+from dovetail.errors import MissingPackageError, UsageError
 from dovetail.net.addresses import is_loopback
 from dovetail.runtime.auth_backend import AuthBackend
 from dovetail.server import Server
@@ -24,8 +24,9 @@ from dovetail.transports.streamable_http.app import HttpApp
 
 __all__ = ["ConsoleSettings", "add_console", "open_page", "watch_guard"]
 
-
 _PREFIX = "/console/"
+# The module, what needs it, and what to install.
+_CONSOLE = ("dovetail_console", "--console", "dovetail-console")
 
 
 class ConsoleSettings(Protocol):
@@ -77,36 +78,22 @@ def add_console(
         return None
     if settings.watch and settings.workers > 1:
         raise UsageError("--watch shows the traffic of one process; leave out --workers")
-    from dovetail.console.app import ConsoleApp  # noqa: PLC0415 - only with the console
-    from dovetail.console.console_site import ConsoleServer, ConsoleSite  # noqa: PLC0415 - the same
-    from dovetail.console.traffic import Traffic  # noqa: PLC0415 - the same
-    from dovetail.console.watching import WatchedApp  # noqa: PLC0415 - the same
-
-    servers = [
-        ConsoleServer(
-            name=name or server.name,
-            info=server.identity.implementation,
-            path=endpoint.path,
-            auth=endpoint.auth,
-            file=file,
-            command=() if file is None else _stdio_command(file),
-        )
-        for name, (server, endpoint) in served.items()
-    ]
-    traffic = Traffic() if settings.watch else None
-    options: dict[str, Any] = {} if settings.worker is None else {"token": _shared_token()}
-    site = ConsoleSite(
-        servers=servers,
-        allowed_hosts=settings.allow_hosts or None,
-        allowed_origins=settings.allow_origins,
-        traffic=traffic,
+    try:
+        with MissingPackageError.when_importing(*_CONSOLE):
+            from dovetail_console import mounting  # noqa: PLC0415 - see test_layers
+    except MissingPackageError:
+        if settings.console or settings.watch:
+            raise
+        return None
+    return mounting.add_console(
+        app,
+        {name: endpoint for name, (_, endpoint) in served.items()},
+        file=file,
+        command=() if file is None else _stdio_command(file),
+        watch=settings.watch,
+        token=None if settings.worker is None else _shared_token(),
         is_shared=settings.workers > 1,
-        **options,
     )
-    if traffic is not None:
-        app = WatchedApp(app, traffic, {each.path: each.auth for each in servers})
-    routes = [server.routes for server, _ in served.values()]
-    return ConsoleApp(app, site, routes)
 
 
 def _is_wanted(endpoints: Sequence[HttpApp], settings: ConsoleSettings) -> bool:
@@ -131,7 +118,8 @@ def _is_wanted(endpoints: Sequence[HttpApp], settings: ConsoleSettings) -> bool:
 
 def watch_guard(auth: AuthBackend | None) -> AuthBackend | None:
     """The guard, with the principals that it finds shown in the traffic."""
-    from dovetail.console.watching import WatchedAuth  # noqa: PLC0415 - only with --watch
+    with MissingPackageError.when_importing(*_CONSOLE):
+        from dovetail_console.watching import WatchedAuth  # noqa: PLC0415 - see test_layers
 
     return None if auth is None else WatchedAuth(auth)
 

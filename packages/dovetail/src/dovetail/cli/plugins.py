@@ -83,6 +83,8 @@ _CHECK = "dovetail-check"
 COMMANDS = Plugins(
     "dovetail.commands",
     {
+        "dev": "dovetail-console",
+        "console": "dovetail-console",
         "gateway": "dovetail-gateway",
         "graph": "dovetail-graph",
         "openapi": "dovetail-openapi",

@@ -1,0 +1,121 @@
+"""`POST api/copy`: a call as something to paste, for a shell, for Python or for curl."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from dovetail.spec.revisions import Family, find_revision
+from dovetail.transports.asgi.messages import HttpResponse
+from dovetail.wire import codec
+from dovetail_console.requests import ApiRequest, public_url
+
+__all__ = ["CopiedCall", "SentRequest", "as_command", "as_curl", "as_python", "serve_copy"]
+
+_SECRET = re.compile(r"authorization|x-api-key", re.IGNORECASE)
+_PROGRAM = """\
+import asyncio
+
+from dovetail import Client
+
+
+async def main() -> None:
+    async with Client({target!r}, mode={revision!r}) as client:
+        result = await client.call({tool!r}, {arguments!r})
+        print(result.text)
+
+
+asyncio.run(main())
+"""
+_FIND_SESSION = """tr -d '\\r' | awk 'tolower($1)=="mcp-session-id:" {print $2}'"""
+_SESSION = ' -H "Mcp-Session-Id: $SESSION"'
+
+
+class SentRequest(Struct):
+    """The request as the page sends it, at its revision of now."""
+
+    revision: str
+    url: str
+    headers: dict[str, str]
+    body: dict[str, Any]
+
+
+class CopiedCall(Struct, rename={"style": "as"}):
+    """A call and the form in which it is wanted."""
+
+    server: str
+    style: Literal["dovetail call", "Python", "curl"]
+    tool: str
+    revision: str
+    request: SentRequest
+    arguments: dict[str, Any] = {}
+
+
+async def serve_copy(given: ApiRequest) -> HttpResponse:
+    """Return the text."""
+    server = given.server
+    call = given.read(CopiedCall, "a call")
+    if call.style == "curl":
+        text = as_curl(call)
+    else:
+        url = public_url(given.request, server.path or "/") if server.url is None else server.url
+        write = as_python if call.style == "Python" else as_command
+        text = write(call, server.target or url)
+    return HttpResponse(200, text.encode(), [(b"content-type", b"text/plain; charset=utf-8")])
+
+
+def as_command(call: CopiedCall, target: str) -> str:
+    """The command line `dovetail call`; a target that is a command is its end."""
+    is_command = target.startswith("-- ")
+    words = ["--args", codec.encode(call.arguments).decode(), "--mode", call.revision]
+    if "Authorization" in call.request.headers:
+        words += ["--token-env", "TOKEN"]
+    before = "dovetail call" if is_command else f"dovetail call {target}"
+    return f"{before} {shlex.join([call.tool, *words])}" + (f" {target}" if is_command else "")
+
+
+def as_python(call: CopiedCall, target: str) -> str:
+    """A program with dovetail's client."""
+    where = shlex.split(target[3:]) if target.startswith("-- ") else target
+    return _PROGRAM.format(
+        target=where, revision=call.revision, tool=call.tool, arguments=call.arguments
+    )
+
+
+def as_curl(call: CopiedCall) -> str:
+    """A curl command; legacy revisions need a session, which it starts."""
+    sent = call.request
+    headers = "".join(
+        f" \\\n  -H {_header(name, value)}"
+        for name, value in sent.headers.items()
+        if name != "Mcp-Session-Id"
+    )
+    curl = f"curl -sN {shlex.quote(sent.url)}{headers}"
+    revision = find_revision(sent.revision)
+    if revision is not None and revision.family is Family.MODERN:
+        return curl + _data(sent.body)
+    about = {"name": "curl", "version": "1"}
+    params = {"protocolVersion": sent.revision, "capabilities": {}, "clientInfo": about}
+    hello = {**sent.body, "id": 0, "method": "initialize", "params": params}
+    ready = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+    return "\n".join(
+        [
+            f"SESSION=$({curl} -D - -o /dev/null{_data(hello)} | {_FIND_SESSION})",
+            f"{curl}{_SESSION}{_data(ready)}",
+            f"{curl}{_SESSION}{_data(sent.body)}",
+        ]
+    )
+
+
+def _header(name: str, value: str) -> str:
+    if not _SECRET.fullmatch(name):
+        return shlex.quote(f"{name}: {value}")
+    # The secret itself is not copied.
+    return f'"{name}: {"Bearer " if value.startswith("Bearer ") else ""}$TOKEN"'
+
+
+def _data(message: dict[str, Any]) -> str:
+    return f" \\\n  -d {shlex.quote(codec.encode(message).decode())}"

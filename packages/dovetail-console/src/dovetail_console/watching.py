@@ -1,0 +1,245 @@
+"""`--watch`: records the messages of all clients.
+
+Each request and response of an MCP endpoint is recorded as an ASGI application sees it, with the
+principal that the guard finds.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Coroutine, Mapping
+from contextvars import ContextVar
+from typing import Any
+
+from dovetail.core.principal import Principal
+from dovetail.errors import PeerError
+from dovetail.runtime.auth_backend import (
+    AuthBackend,
+    AuthRequest,
+    AuthResult,
+    PublicDocument,
+)
+from dovetail.runtime.engine import Engine
+from dovetail.transports.app_wrapper import AppWrapper
+from dovetail.transports.asgi.messages import (
+    PendingResponse,
+    Receive,
+    RequestView,
+    Scope,
+    ServedApp,
+    Transmit,
+)
+from dovetail.transports.asgi.paths import relative_path
+from dovetail.wire.framing import SseBuffer
+from dovetail_console.masking import mask_headers, mask_url
+from dovetail_console.traffic import Traffic
+
+__all__ = ["WatchedApp", "WatchedAuth"]
+
+# Bytes of a body or event that are kept until it is complete.
+_MAX_BODY = 1024 * 1024
+
+_exchange: ContextVar[_Exchange | None] = ContextVar("exchange", default=None)
+
+
+class WatchedAuth:
+    """A guard that notes the principal of the request that is recorded."""
+
+    def __init__(self, auth: AuthBackend) -> None:
+        self._auth = auth
+
+    @property
+    def credential_headers(self) -> Collection[bytes]:
+        """Headers with credentials."""
+        return self._auth.credential_headers
+
+    @property
+    def requires_auth(self) -> bool:
+        """Whether anonymous callers are refused."""
+        return self._auth.requires_auth
+
+    def protect(self, engine: Engine, transport: str) -> Engine:
+        """An engine with the permissions and limits of the guard."""
+        return self._auth.protect(engine, transport)
+
+    def identify(self, request: AuthRequest) -> AuthResult | Coroutine[Any, Any, AuthResult]:
+        """Authenticate a request."""
+        found = self._auth.identify(request)
+        if isinstance(found, Coroutine):
+            return self._wait(found)
+        return _note(found)
+
+    async def _wait(self, identifying: Coroutine[Any, Any, AuthResult]) -> AuthResult:
+        return _note(await identifying)
+
+    def local(self, environment: Mapping[str, str]) -> Principal | None:
+        """The principal of a stdio client."""
+        return self._auth.local(environment)
+
+    def page(self, path: str, mcp_path: str) -> PublicDocument | None:
+        """The public document at a path."""
+        return self._auth.page(path, mcp_path)
+
+
+def _note(found: AuthResult) -> AuthResult:
+    exchange = _exchange.get()
+    if exchange is not None and isinstance(found, Principal):
+        exchange.principal = found.id
+    return found
+
+
+class WatchedApp(AppWrapper):
+    """An application whose MCP requests are recorded; none of them takes the fast path."""
+
+    def __init__(
+        self, app: ServedApp, traffic: Traffic, endpoints: Mapping[str, AuthBackend | None]
+    ) -> None:
+        """`endpoints`: the paths of the MCP endpoints and their guards."""
+        super().__init__(app)
+        self._traffic = traffic
+        self._endpoints = endpoints
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Transmit) -> None:
+        """Serve one ASGI connection."""
+        path = relative_path(scope).rstrip("/") if scope["type"] == "http" else ""
+        if scope["type"] != "http" or path not in self._endpoints:
+            await self._app(scope, receive, send)
+            return
+        auth = self._endpoints[path]
+        credentials = () if auth is None else auth.credential_headers
+        exchange = _Exchange(self._traffic, scope, credentials)
+        token = _exchange.set(exchange)
+        try:
+            await self._app(scope, exchange.receiving(receive), exchange.sending(send))
+        finally:
+            _exchange.reset(token)
+
+    def is_validated(self, request: RequestView) -> bool:
+        """No request may skip the recording."""
+        return False
+
+    def begin(self, request: RequestView, body: bytes) -> PendingResponse | None:
+        """Every request needs the ASGI path."""
+        return None
+
+
+class _Exchange:
+    """One HTTP request and its response."""
+
+    def __init__(self, traffic: Traffic, scope: Scope, credentials: Collection[bytes]) -> None:
+        self._traffic = traffic
+        self._scope = scope
+        self._credentials = credentials
+        self._stream = traffic.next_stream("http-")
+        self._began = time.monotonic()
+        self._request = _Body()
+        self._is_recorded = False
+        self._response = _Body()
+        self._events: SseBuffer | None = None
+        self._head: dict[str, Any] | None = None
+        self.principal: str | None = None
+
+    def receiving(self, receive: Receive) -> Receive:
+        """The body of the request, which is recorded when it is complete."""
+
+        async def receive_recorded() -> Any:
+            message = await receive()
+            if message["type"] == "http.request":
+                self._request.add(message.get("body", b""))
+                if not message.get("more_body", False):
+                    self._record_request()
+            return message
+
+        return receive_recorded
+
+    def sending(self, send: Transmit) -> Transmit:
+        """The response, which is recorded event by event or when it is complete."""
+
+        async def send_recorded(message: Any) -> None:
+            # First, so that frames are in the order in which a client could see them.
+            if message["type"] == "http.response.start":
+                self._begin_response(message)
+            elif message["type"] == "http.response.body":
+                self._add_response(message)
+            await send(message)
+
+        return send_recorded
+
+    def _record_request(self) -> None:
+        if self._is_recorded:
+            return
+        self._is_recorded = True
+        scope = self._scope
+        query = scope.get("query_string", b"").decode("latin-1")
+        url = scope["path"] + (f"?{query}" if query else "")
+        self._add(
+            "out",
+            self._request.text,
+            {
+                "method": scope["method"],
+                "url": mask_url(url),
+                "status": None,
+                "headers": mask_headers(scope["headers"], self._credentials),
+            },
+        )
+
+    def _begin_response(self, message: Mapping[str, Any]) -> None:
+        # A request can be refused before its body has been read.
+        self._record_request()
+        headers = list(message.get("headers", ()))
+        self._head = {
+            "method": None,
+            "url": None,
+            "status": message["status"],
+            "headers": mask_headers(headers, self._credentials),
+        }
+        kind = dict(headers).get(b"content-type", b"").partition(b";")[0]
+        if kind == b"text/event-stream":
+            self._events = SseBuffer(_MAX_BODY)
+            self._record_response("")
+
+    def _add_response(self, message: Mapping[str, Any]) -> None:
+        data, is_last = message.get("body", b""), not message.get("more_body", False)
+        if self._events is not None:
+            for event in self._read_events(data):
+                self._record_response(event)
+            return
+        self._response.add(data)
+        if is_last:
+            self._record_response(self._response.text)
+
+    def _read_events(self, data: bytes) -> list[str]:
+        assert self._events is not None
+        try:
+            events = self._events.feed(data)
+        except PeerError:
+            self._events = SseBuffer(_MAX_BODY)
+            return [f"[an event of more than {_MAX_BODY} bytes, not recorded]"]
+        return [event.data.decode(errors="replace") for event in events if event.data]
+
+    def _record_response(self, text: str) -> None:
+        head, self._head = self._head, None
+        elapsed = round((time.monotonic() - self._began) * 1000, 3)
+        self._add("in", text, head, elapsed)
+
+    def _add(
+        self, direction: str, text: str, http: dict[str, Any] | None, ms: float | None = None
+    ) -> None:
+        self._traffic.add(self._stream, direction, text, http=http, principal=self.principal, ms=ms)
+
+
+class _Body:
+    """A body in pieces, of which only the first megabyte is kept."""
+
+    def __init__(self) -> None:
+        self._data = b""
+        self._size = 0
+
+    def add(self, piece: bytes) -> None:
+        self._size += len(piece)
+        self._data += piece[: _MAX_BODY - len(self._data)]
+
+    @property
+    def text(self) -> str:
+        text = self._data.decode(errors="replace")
+        return text if self._size == len(self._data) else f"{text}[cut, {self._size} bytes]"

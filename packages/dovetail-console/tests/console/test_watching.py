@@ -1,0 +1,154 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import httpx
+import pytest
+
+from dovetail.core.principal import Principal
+from dovetail.runtime.auth_backend import AuthRejection
+from dovetail_console.traffic import Traffic
+from dovetail_console.watching import WatchedApp, WatchedAuth
+from tests.console.pages import browse, make_server, take
+
+ACCEPT = {"Accept": "application/json, text/event-stream"}
+
+
+def watch(*bodies: Any, headers: dict[str, str] | None = None, **options: Any) -> list[Any]:
+    """The frames of requests to a server."""
+    traffic = Traffic()
+    server = make_server()
+
+    @server.tool
+    async def progress(ctx: Any) -> str:
+        return "done"
+
+    app = server.http_app(**options)
+    watched = WatchedApp(app, traffic, {"/mcp": app.auth})
+
+    async def use(client: httpx.AsyncClient) -> list[Any]:
+        for body in bodies:
+            await client.post("/mcp", json=body, headers={**ACCEPT, **(headers or {})})
+        return await take(traffic, 2 * len(bodies))
+
+    return browse(watched, use)
+
+
+CALL = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "tools/call",
+    "params": {"name": "add", "arguments": {"a": 1, "b": 2}},
+}
+
+
+def test_a_request_and_its_response_are_one_stream() -> None:
+    sent, received = watch(CALL, stateless=True, headers={"Authorization": "Bearer secretsecret"})
+    assert (sent["direction"], sent["kind"], sent["method"]) == ("out", "request", "tools/call")
+    assert json.loads(sent["text"]) == CALL
+    assert sent["http"]["method"] == "POST"
+    assert sent["http"]["url"] == "/mcp"
+    assert ["authorization", "[redacted]"] in sent["http"]["headers"]
+    assert (received["direction"], received["kind"], received["id"]) == ("in", "response", 1)
+    assert received["http"]["status"] == 200
+    assert received["stream"] == sent["stream"]
+    assert received["ms"] >= 0
+    assert "secretsecret" not in json.dumps([sent, received])
+
+
+class FakeGuard:
+    credential_headers = (b"x-shop-key",)
+    requires_auth = True
+
+    def __init__(self, *, later: bool) -> None:
+        self._later = later
+
+    def protect(self, engine: Any, transport: str) -> Any:
+        return engine
+
+    def identify(self, request: Any) -> Any:
+        found: Any = AuthRejection(401, "no")
+        if b"x-shop-key" in request.headers:
+            found = Principal("key:ab12")
+
+        async def wait() -> Any:
+            return found
+
+        return wait() if self._later else found
+
+    def local(self, environment: Any) -> Any:
+        return Principal("local")
+
+    def page(self, path: str, mcp_path: str) -> Any:
+        return None
+
+
+@pytest.mark.parametrize("later", [False, True])
+def test_the_principal_is_shown_and_its_key_is_not(later: bool) -> None:
+    guard = WatchedAuth(FakeGuard(later=later))
+    headers = {"X-Shop-Key": "secretsecret"}
+    frames = watch(CALL, stateless=True, guard=guard, headers=headers)
+    assert [frame["principal"] for frame in frames] == ["key:ab12", "key:ab12"]
+    assert "secretsecret" not in json.dumps(frames)
+
+
+def test_a_refused_request_is_shown_without_its_body() -> None:
+    sent, received = watch(CALL, guard=WatchedAuth(FakeGuard(later=False)))
+    assert (sent["kind"], sent["text"], sent["principal"]) == ("http", "", None)
+    assert received["http"]["status"] == 401
+
+
+def test_a_watched_guard_answers_as_the_guard_does() -> None:
+    guard = WatchedAuth(FakeGuard(later=False))
+    assert guard.requires_auth
+    assert guard.local({}) == Principal("local")
+    assert guard.page("/", "/mcp") is None
+
+
+def test_each_event_of_a_stream_is_a_frame_and_a_huge_one_is_left_out() -> None:
+    events = [
+        b"data: {}\n\n",
+        b"data: " + b"x" * 2_000_000 + b"\n\n",
+        b'data: {"id":1,"result":1}\n\n',
+    ]
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        headers = [(b"content-type", b"text/event-stream")]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        for event in events:
+            await send({"type": "http.response.body", "body": event, "more_body": True})
+        await send({"type": "http.response.body", "body": b""})
+
+    traffic = Traffic()
+
+    async def use(client: httpx.AsyncClient) -> list[Any]:
+        await client.post("/mcp", json=CALL)
+        return await take(traffic, 5)
+
+    frames = browse(WatchedApp(app, traffic, {"/mcp": None}), use)  # type: ignore[arg-type]
+    assert [frame["kind"] for frame in frames] == ["request", "http", "http", "http", "response"]
+    assert frames[1]["http"]["status"] == 200
+    assert "not recorded" in frames[3]["text"]
+
+
+def test_other_paths_are_not_recorded() -> None:
+    traffic = Traffic()
+    app = make_server().http_app(health=True)
+    watched = WatchedApp(app, traffic, {"/mcp": None})
+
+    async def use(client: httpx.AsyncClient) -> list[Any]:
+        assert (await client.get("/healthz")).status_code == 200
+        await client.post("/mcp", json=CALL, headers=ACCEPT)
+        return await take(traffic, 1)
+
+    [frame] = browse(watched, use)
+    assert frame["http"]["url"] == "/mcp"
+
+
+def test_no_request_skips_the_recording() -> None:
+    watched = WatchedApp(make_server().http_app(), Traffic(), {"/mcp": None})
+    request: Any = None
+    assert watched.is_validated(request) is False
+    assert watched.begin(request, b"") is None
