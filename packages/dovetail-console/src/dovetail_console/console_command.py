@@ -9,6 +9,7 @@ import click
 from dovetail.cli.failures import COULD_NOT_START, WRONG_USAGE, Failure, or_fail
 from dovetail.cli.loading import split_spec
 from dovetail.cli.options import REACH_OPTIONS, with_options
+from dovetail.cli.settings import HttpSettings, parse_address
 from dovetail.cli.targets import GivenTarget, TargetOptions, find_target
 from dovetail.errors import TransportError
 from dovetail.net.addresses import is_loopback
@@ -48,14 +49,21 @@ def console(
     TARGET is FILE.py, a URL, or with --config the name of a server in a configuration file. To use
     any other server, omit TARGET and add the command that starts it after `--`.
     """
-    from dovetail.cli.run_http import HttpSettings, parse_address, run_http  # noqa: PLC0415 - uvicorn
+    from dovetail.cli.run_http import run_http  # noqa: PLC0415 - uvicorn
 
     options = TargetOptions(**given)
     host, port = or_fail(lambda: parse_address(address))
     if not is_loopback(host):
         text = f"--http: the page uses your credentials, so it is for this machine only; got {host}"
         raise Failure(text, WRONG_USAGE)
-    run = HttpSettings(host=host, port=port, console=True, watch=True, open_browser=not no_open)
+    run = HttpSettings(
+        host=host,
+        port=port,
+        app={"health": True},
+        console=True,
+        watch=True,
+        open_browser=not no_open,
+    )
     if not command and target is not None and options.config is None and _is_file(target):
         _refuse_reach(options)
         raise SystemExit(run_http(target, run))

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 
 from dovetail.cli.client_runs import find_auth
-from dovetail.cli.run_http import HttpSettings, announce_console, make_runner, serve_until_signal
+from dovetail.cli.run_http import announce_console, make_runner, serve_until_signal
+from dovetail.cli.settings import HttpSettings
 from dovetail.cli.targets import GivenTarget
 from dovetail.client.auth.storage import default_store
 from dovetail.client.targets import Target, find_command, is_url

@@ -9,8 +9,8 @@ import pytest
 from dovetail import Server
 from dovetail.auth import Guard, Limits
 from dovetail.cli.consoles import add_console, watch_guard
-from dovetail.cli.run_http import HttpSettings, make_app
-from dovetail.cli.supervisor import STATE_KEY
+from dovetail.cli.run_http import make_app
+from dovetail.cli.settings import HttpSettings, WorkerSettings
 from dovetail.errors import MissingPackageError, UsageError
 from dovetail_console.app import ConsoleApp
 from dovetail_console.watching import WatchedAuth
@@ -30,10 +30,10 @@ def build(settings: HttpSettings, guard: Any = None) -> Any:
         ({"console": False}, False),
         ({"host": "::1"}, True),
         ({"host": "localhost"}, True),
-        ({"allow_hosts": ["localhost"]}, True),
+        ({"app": {"allowed_hosts": ["localhost"]}}, True),
         # Another name or several processes: this is a deployment.
-        ({"allow_hosts": ["shop.example"]}, False),
-        ({"allow_hosts": ["shop.example"], "console": True}, True),
+        ({"app": {"allowed_hosts": ["shop.example"]}}, False),
+        ({"app": {"allowed_hosts": ["shop.example"]}, "console": True}, True),
         ({"workers": 2}, False),
         ({"host": "0.0.0.0"}, False),
         ({"host": "shop.example"}, False),
@@ -74,12 +74,14 @@ def test_watching_needs_the_console_and_one_process() -> None:
     assert isinstance(build(HttpSettings(watch=True)), ConsoleApp)
 
 
-def test_all_workers_have_the_same_token(monkeypatch: pytest.MonkeyPatch) -> None:
-    settings = HttpSettings(console=True, workers=2, worker=(3, 4))
-    monkeypatch.setenv(STATE_KEY, "00" * 32)
-    one, other = build(settings), build(settings)
-    monkeypatch.setenv(STATE_KEY, "01" * 32)
-    third = build(settings)
+def test_all_workers_have_the_same_token() -> None:
+    def build_with(key: str) -> Any:
+        worker = WorkerSettings(
+            listener=3, report=4, state_key=key, folder="/tmp", log_format="text"
+        )
+        return build(HttpSettings(console=True, workers=2, worker=worker))
+
+    one, other, third = build_with("00" * 32), build_with("00" * 32), build_with("01" * 32)
     tokens = [app._site.token for app in (one, other, third)]
     assert tokens[0] == tokens[1] != tokens[2]
     assert all(app._site.is_shared for app in (one, other))

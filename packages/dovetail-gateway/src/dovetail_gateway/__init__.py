@@ -7,12 +7,12 @@ import importlib as _importlib
 import typing as _typing
 
 if _typing.TYPE_CHECKING:
+    from dovetail.auth import GuardSettings
     from dovetail_gateway.building import build_gateway
     from dovetail_gateway.checking import UpstreamReport, check_upstreams
     from dovetail_gateway.config import (
         GatewayConfig,
         GatewayConfigError,
-        GuardSettings,
         SearchSettings,
         ServerSettings,
         UpstreamEntry,

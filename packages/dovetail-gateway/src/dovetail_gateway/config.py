@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import Any, TypedDict
 
+from dovetail.auth import GuardSettings
 from dovetail.client.http_auth import Auth
 from dovetail.client.targets import is_url, open_target
 from dovetail.errors import UsageError
@@ -16,13 +17,9 @@ from dovetail.mount.names import Prefix
 from dovetail.mount.transform import ToolTransform
 from dovetail.mount.view import View
 
-if TYPE_CHECKING:
-    from dovetail.auth.guard import Guard
-
 __all__ = [
     "GatewayConfig",
     "GatewayConfigError",
-    "GuardSettings",
     "SearchSettings",
     "ServerSettings",
     "UpstreamEntry",
@@ -30,8 +27,6 @@ __all__ = [
 
 # Keys that make sense only with one of two others.
 _NEEDS = {"url": ("headers", "token_env", "auth"), "command": ("args", "env", "cwd")}
-# Parts of the guard that can be wrong by themselves; the audit log would be opened.
-_INDEPENDENT = (("keys", "key_header"), ("issuer", "resource"), ("rate",))
 # Names in the file of a client may have any characters.
 _NOT_IN_PREFIX = re.compile(r"[^A-Za-z0-9_-]+")
 
@@ -54,40 +49,6 @@ class ServerSettings:
     version: str = "0.0.0"
     title: str | None = None
     instructions: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GuardSettings:
-    """Authentication, limits and audit log, as in the options of `dovetail run`."""
-
-    keys: str | None = None
-    key_header: str | None = None
-    issuer: str | None = None
-    resource: str | None = None
-    read_only: bool = False
-    rate: str | None = None
-    audit: str | None = None
-
-    def build(self) -> Guard | None:
-        """Return the guard, None if nothing is set; raises UsageError."""
-        if self == GuardSettings():
-            return None
-        # A gateway without a guard does not import it.
-        from dovetail.auth.settings import make_guard  # noqa: PLC0415 - see above
-
-        return make_guard(**asdict(self))
-
-    def find_problems(self, path: str) -> Iterator[str]:
-        """Yield options that need another one, and wrong values."""
-        if self.key_header is not None and self.keys is None:
-            yield f"{path}.key_header: requires {path}.keys"
-        if (self.issuer is None) != (self.resource is None):
-            yield f"{path}: issuer and resource must be used together"
-        for names in _INDEPENDENT:
-            try:
-                GuardSettings(**{name: getattr(self, name) for name in names}).build()
-            except UsageError as error:
-                yield f"{path}.{names[0]}: {error}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,34 +4,31 @@ from __future__ import annotations
 
 import asyncio
 import os
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
 from rich.table import Table
 
 from dovetail.cli.escaping import escape_control
-from dovetail.cli.failures import FAILED_CALL, WRONG_USAGE, Failure, or_fail
-from dovetail.cli.options import (
+from dovetail.cli.failures import FAILED_CALL, or_fail
+from dovetail.cli.options import with_options
+from dovetail.cli.output import make_console, print_json
+from dovetail.cli.run_stdio import run_server
+from dovetail.cli.settings import (
     CLUSTER_OPTIONS,
     CONSOLE_OPTIONS,
     GUARD_OPTIONS,
     HTTP_OPTIONS,
     LOG_FORMAT_OPTION,
     PATH_OPTION,
-    WORKER_OPTION,
-    find_given,
-    take_guard,
-    with_options,
+    read_settings,
 )
-from dovetail.cli.output import make_console, print_json
-from dovetail.cli.run_stdio import run_server
 from dovetail.core.options import Options
 from dovetail.runtime.state import CLUSTER
 from dovetail.server import Server
 from dovetail_gateway import (
     GatewayConfig,
-    GuardSettings,
     UpstreamReport,
     build_gateway,
     check_upstreams,
@@ -67,47 +64,27 @@ def gateway() -> None:
 
 @gateway.command()
 @click.argument("file", metavar="FILE")
-@with_options(
-    (
-        *HTTP_OPTIONS,
-        PATH_OPTION,
-        *CONSOLE_OPTIONS,
-        *CLUSTER_OPTIONS,
-        LOG_FORMAT_OPTION,
-        *GUARD_OPTIONS,
-        WORKER_OPTION,
-    )
-)
-@click.pass_context
-def run(context: click.Context, /, file: str, address: str | None, **given: Any) -> None:
+@with_options((*HTTP_OPTIONS, PATH_OPTION, *CONSOLE_OPTIONS, *CLUSTER_OPTIONS))
+@with_options((LOG_FORMAT_OPTION, *GUARD_OPTIONS))
+def run(file: str, **given: Any) -> None:
     """Serve the upstreams in FILE over stdio, or over HTTP with --http.
 
     Guard options take precedence over those in the file.
     """
     config = or_fail(lambda: read_gateway(file))
-    guard = or_fail(lambda: take_guard(given, asdict(config.guard)))
-    names = find_given(context, given) if address is None else []
-    if names:
-        raise Failure(f"{', '.join(names)}: requires --http", WRONG_USAGE)
-    guarded = replace(config, guard=GuardSettings(**asdict(guard)))
-    if address is None:
+    guard, http = or_fail(lambda: read_settings(given, guard=config.guard))
+    guarded = replace(config, guard=guard)
+    if http is None:
         raise SystemExit(run_server(or_fail(lambda: _build(guarded))))
-    from dovetail.cli.run_http import (  # noqa: PLC0415 - uvicorn
-        HttpSettings,
-        make_app,
-        parse_address,
-        run_server_http,
-    )
+    from dovetail.cli.run_http import make_app, run_server_http  # noqa: PLC0415 - uvicorn
 
-    host, port = or_fail(lambda: parse_address(address))
-    serving = or_fail(lambda: HttpSettings(host=host, port=port, guard=guard, **given))
-    serving.set_environment()
+    http.set_environment()
 
     def build() -> tuple[Server, HttpApp]:
         server = _build(guarded)
-        return server, make_app(server, serving.path, None, serving)
+        return server, make_app(server, http.path, None, http)
 
-    raise SystemExit(run_server_http(build, serving, ["gateway", "run", file]))
+    raise SystemExit(run_server_http(build, http, ["gateway", "run", file]))
 
 
 def _build(config: GatewayConfig) -> Server:

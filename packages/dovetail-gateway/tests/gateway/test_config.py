@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from dovetail.auth.key_file import KeyFile
 from dovetail.mount import ToolTransform
 from dovetail_gateway import (
     GatewayConfig,
     GatewayConfigError,
-    GuardSettings,
     UpstreamEntry,
 )
 
@@ -110,24 +107,6 @@ def test_prefixes_are_valid_and_do_not_overlap() -> None:
     ]
     [problem] = GatewayConfig().find_problems("")
     assert problem.startswith("upstreams: there is none")
-
-
-def test_a_guard_that_does_not_fit_together(tmp_path: Path) -> None:
-    nowhere = str(tmp_path / "nowhere.json")
-    guard = GuardSettings(keys=nowhere, issuer="https://id.example", rate="often", audit="x/y/z")
-    problems = [problem.partition(":")[0] for problem in guard.find_problems("guard")]
-    assert problems == ["guard", "guard.keys", "guard.rate"]
-    [problem] = GuardSettings(key_header="X").find_problems("guard")
-    assert problem == "guard.key_header: requires guard.keys"
-
-
-def test_a_guard_is_built_if_something_is_set(tmp_path: Path) -> None:
-    assert GuardSettings().build() is None
-    KeyFile(tmp_path / "keys.json").add("anna")
-    settings = GuardSettings(keys=str(tmp_path / "keys.json"))
-    assert list(settings.find_problems("guard")) == []
-    guard = settings.build()
-    assert guard is not None and guard.requires_auth
 
 
 def test_an_error_lists_all_problems() -> None:

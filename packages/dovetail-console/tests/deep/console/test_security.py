@@ -199,7 +199,7 @@ WITHOUT = """
 import asyncio, sys
 from dovetail import Server
 from dovetail.cli.consoles import add_console
-from dovetail.cli.run_http import HttpSettings
+from dovetail.cli.settings import HttpSettings
 
 server = Server("shop")
 app = server.http_app()

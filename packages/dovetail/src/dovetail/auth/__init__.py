@@ -1,15 +1,24 @@
-"""Authentication, permissions and rate limits."""
+"""Authentication, permissions and rate limits.
 
-from dovetail.auth.api_keys import ApiKeys
-from dovetail.auth.bearer_tokens import BearerTokens
-from dovetail.auth.credentials import Authenticator, Credentials, Rejected
-from dovetail.auth.guard import Guard
-from dovetail.auth.introspection import Introspection
-from dovetail.auth.key_file import KeyFile
-from dovetail.auth.limits import Limits
-from dovetail.auth.oauth import OAuth
+Most names are imported on first use: commands read `GuardSettings` whether or not there is a guard.
+"""
+
+import typing as _typing
+from importlib import import_module as _import_module
+
+from dovetail.auth.settings import GuardSettings
 from dovetail.core.principal import Principal
 from dovetail.runtime.rates import Rate
+
+if _typing.TYPE_CHECKING:
+    from dovetail.auth.api_keys import ApiKeys
+    from dovetail.auth.bearer_tokens import BearerTokens
+    from dovetail.auth.credentials import Authenticator, Credentials, Rejected
+    from dovetail.auth.guard import Guard
+    from dovetail.auth.introspection import Introspection
+    from dovetail.auth.key_file import KeyFile
+    from dovetail.auth.limits import Limits
+    from dovetail.auth.oauth import OAuth
 
 __all__ = [
     "ApiKeys",
@@ -17,6 +26,7 @@ __all__ = [
     "BearerTokens",
     "Credentials",
     "Guard",
+    "GuardSettings",
     "Introspection",
     "KeyFile",
     "Limits",
@@ -25,3 +35,24 @@ __all__ = [
     "Rate",
     "Rejected",
 ]
+
+_MODULES = {
+    "ApiKeys": "api_keys",
+    "Authenticator": "credentials",
+    "BearerTokens": "bearer_tokens",
+    "Credentials": "credentials",
+    "Guard": "guard",
+    "Introspection": "introspection",
+    "KeyFile": "key_file",
+    "Limits": "limits",
+    "OAuth": "oauth",
+    "Rejected": "credentials",
+}
+
+
+def __getattr__(name: str) -> _typing.Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(_import_module(f"{__name__}.{_MODULES[name]}"), name)
+    globals()[name] = found
+    return found

@@ -6,16 +6,21 @@ Clients wait for a server to start, so `dovetail run FILE` imports neither click
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 
-__all__ = ["main"]
+__all__ = ["WORKER", "main"]
+
+# The environment variable with the settings of a worker process, see `settings.py`.
+WORKER = "DOVETAIL_WORKER"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line and return its exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    if len(arguments) == 2 and arguments[0] == "run" and not arguments[1].startswith("-"):
+    is_plain = len(arguments) == 2 and arguments[0] == "run" and not arguments[1].startswith("-")
+    if is_plain and WORKER not in os.environ:
         from dovetail.cli.run_stdio import run_file  # noqa: PLC0415 - faster start
 
         return run_file(arguments[1])

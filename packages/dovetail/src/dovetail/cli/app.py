@@ -13,23 +13,23 @@ from typing import Any
 
 import click
 
-from dovetail.cli.failures import INTERRUPTED, WRONG_USAGE, Failure
+from dovetail.cli.failures import INTERRUPTED, WRONG_USAGE, Failure, or_fail
 from dovetail.cli.groups import run_group
-from dovetail.cli.options import (
+from dovetail.cli.options import with_options
+from dovetail.cli.plugins import COMMANDS, PluginError, unavailable
+from dovetail.cli.run_stdio import run_file
+from dovetail.cli.settings import (
     CLUSTER_OPTIONS,
     CONSOLE_OPTIONS,
     GUARD_OPTIONS,
     HTTP_OPTIONS,
     LOG_FORMAT_OPTION,
     PATH_OPTION,
-    WORKER_OPTION,
-    find_given,
-    take_guard,
-    with_options,
+    RELOAD_OPTION,
+    REST_OPTION,
+    read_settings,
 )
-from dovetail.cli.plugins import COMMANDS, PluginError, unavailable
-from dovetail.cli.run_stdio import run_file
-from dovetail.errors import MissingPackageError, UsageError
+from dovetail.errors import MissingPackageError
 
 __all__ = ["app", "run_app"]
 
@@ -105,35 +105,14 @@ def app() -> None:
 
 @app.command()
 @click.argument("file", metavar="FILE[:NAME]")
-@with_options((*HTTP_OPTIONS, PATH_OPTION, LOG_FORMAT_OPTION))
-@click.option("--rest", is_flag=True, help="Also serve POST /tools/NAME and GET /openapi.json.")
-@with_options(CONSOLE_OPTIONS)
-@with_options(CLUSTER_OPTIONS)
-@click.option(
-    "--reload",
-    is_flag=True,
-    help="Restart over HTTP, or end over stdio, when a Python file in the folder of FILE changes.",
-)
-@with_options(GUARD_OPTIONS)
-@with_options((WORKER_OPTION,))
-@click.pass_context
-def run(context: click.Context, /, file: str, address: str | None, **given: Any) -> None:
+@with_options((*HTTP_OPTIONS, PATH_OPTION, LOG_FORMAT_OPTION, REST_OPTION))
+@with_options((*CONSOLE_OPTIONS, *CLUSTER_OPTIONS, RELOAD_OPTION, *GUARD_OPTIONS))
+def run(file: str, **given: Any) -> None:
     """Serve the Server in FILE over stdio, or over HTTP with --http."""
-    try:
-        guard = take_guard(given)
-    except UsageError as error:
-        raise Failure(str(error), WRONG_USAGE) from None
-    if address is None:
-        reload = given.pop("reload")
-        chosen = find_given(context, given)
-        if chosen:
-            raise Failure(f"{', '.join(chosen)}: requires --http", WRONG_USAGE)
+    reload = given["reload"]
+    guard, http = or_fail(lambda: read_settings(given))
+    if http is None:
         raise SystemExit(run_file(file, guard, reload=reload))
-    from dovetail.cli.run_http import HttpSettings, parse_address, run_http  # noqa: PLC0415 - uvicorn
+    from dovetail.cli.run_http import run_http  # noqa: PLC0415 - uvicorn
 
-    try:
-        host, port = parse_address(address)
-        serving = HttpSettings(host=host, port=port, guard=guard, **given)
-    except UsageError as error:
-        raise Failure(str(error), WRONG_USAGE) from None
-    raise SystemExit(run_http(file, serving))
+    raise SystemExit(run_http(file, http))

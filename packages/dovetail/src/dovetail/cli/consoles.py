@@ -8,13 +8,11 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import hmac
-import os
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Protocol
 
 from dovetail.cli.loading import split_spec
-from dovetail.cli.supervisor import STATE_KEY
+from dovetail.cli.settings import HttpSettings, WorkerSettings
 from dovetail.errors import MissingPackageError, UsageError
 from dovetail.net.addresses import is_loopback
 from dovetail.runtime.auth_backend import AuthBackend
@@ -22,49 +20,17 @@ from dovetail.server import Server
 from dovetail.transports.asgi.messages import ServedApp
 from dovetail.transports.streamable_http.app import HttpApp
 
-__all__ = ["ConsoleSettings", "add_console", "open_page", "watch_guard"]
+__all__ = ["add_console", "open_page", "watch_guard"]
 
 _PREFIX = "/console/"
 # The module, what needs it, and what to install.
 _CONSOLE = ("dovetail_console", "--console", "dovetail-console")
 
 
-class ConsoleSettings(Protocol):
-    """The settings of the command line that the console depends on."""
-
-    @property
-    def host(self) -> str:
-        """The address to listen on."""
-
-    @property
-    def allow_hosts(self) -> Sequence[str]:
-        """Names that clients may use for the server."""
-
-    @property
-    def allow_origins(self) -> Sequence[str]:
-        """Origins of other pages that may send requests."""
-
-    @property
-    def workers(self) -> int:
-        """The number of processes."""
-
-    @property
-    def worker(self) -> tuple[int, int] | None:
-        """Set in a worker process."""
-
-    @property
-    def console(self) -> bool | None:
-        """What the command line says; None if nothing."""
-
-    @property
-    def watch(self) -> bool:
-        """Whether the page shows the traffic of all clients."""
-
-
 def add_console(
     app: ServedApp,
     served: Mapping[str, tuple[Server, HttpApp]],
-    settings: ConsoleSettings,
+    settings: HttpSettings,
     file: str | None = None,
 ) -> ServedApp | None:
     """The application with the console; None if the console is off. Raises UsageError.
@@ -91,12 +57,12 @@ def add_console(
         file=file,
         command=() if file is None else _stdio_command(file),
         watch=settings.watch,
-        token=None if settings.worker is None else _shared_token(),
+        token=None if settings.worker is None else _shared_token(settings.worker),
         is_shared=settings.workers > 1,
     )
 
 
-def _is_wanted(endpoints: Sequence[HttpApp], settings: ConsoleSettings) -> bool:
+def _is_wanted(endpoints: Sequence[HttpApp], settings: HttpSettings) -> bool:
     if settings.console is False:
         return False
     if settings.console is None and any(f"{each.path}/".startswith(_PREFIX) for each in endpoints):
@@ -104,7 +70,7 @@ def _is_wanted(endpoints: Sequence[HttpApp], settings: ConsoleSettings) -> bool:
         return False
     if is_loopback(settings.host):
         # Another name or several processes mean a deployment, often behind a reverse proxy.
-        is_private = settings.workers == 1 and all(map(is_loopback, settings.allow_hosts))
+        is_private = settings.workers == 1 and all(map(is_loopback, settings.allowed_hosts))
         return settings.console or is_private
     guards = [endpoint.auth for endpoint in endpoints]
     if settings.console and not all(auth is not None and auth.requires_auth for auth in guards):
@@ -133,9 +99,9 @@ def _stdio_command(file: str) -> Sequence[str]:
     return (sys.executable, "-m", "dovetail", "run", absolute)
 
 
-def _shared_token() -> str:
+def _shared_token(worker: WorkerSettings) -> str:
     """The token of all workers: a page that one of them serves sends requests to others."""
-    key = bytes.fromhex(os.environ[STATE_KEY])
+    key = bytes.fromhex(worker.state_key)
     return hmac.new(key, b"console token", hashlib.sha256).hexdigest()
 
 

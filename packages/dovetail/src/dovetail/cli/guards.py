@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import TYPE_CHECKING
 
-from dovetail.cli.guard_options import GuardOptions
+from dovetail.auth import GuardSettings
 from dovetail.cli.loading import Loaded
 from dovetail.errors import UsageError
 
 if TYPE_CHECKING:
     from dovetail.auth import Guard
 
-__all__ = ["choose_guard"]
+__all__ = ["choose_guard", "guard_flags"]
 
 
 def choose_guard(
-    loaded: Loaded, options: GuardOptions, *, over_http: bool
+    loaded: Loaded, options: GuardSettings, *, over_http: bool
 ) -> tuple[Guard | None, list[str]]:
     """The guard of the command line, if any, and warnings about guards that nothing uses.
 
@@ -23,10 +24,11 @@ def choose_guard(
     that authenticates callers.
     """
     used = [getattr(server, "guard", None) for server in loaded.servers]
-    if options.names:
+    flags = guard_flags(options)
+    if flags:
         if any(guard is not None for guard in used):
             raise UsageError(
-                f"the server in {loaded.source!r} has its own guard, so {', '.join(options.names)} "
+                f"the server in {loaded.source!r} has its own guard, so {', '.join(flags)} "
                 "cannot be applied; remove the options, or the guard in Server(guard=...)"
             )
         return options.build(), []
@@ -36,4 +38,11 @@ def choose_guard(
         f"the guard {name!r} in {loaded.source!r} is not used; pass it as Server(guard={name})"
         for name, guard in loaded.guards.items()
         if not any(guard is each for each in used)
+    ]
+
+
+def guard_flags(guard: GuardSettings) -> list[str]:
+    """The guard options that are set, as on the command line."""
+    return [
+        f"--{each.name.replace('_', '-')}" for each in fields(guard) if getattr(guard, each.name)
     ]

@@ -7,7 +7,7 @@ import sys
 
 from dovetail.cli.escaping import escape_control
 
-__all__ = ["choose_log_format", "log_format_arguments", "log_requests", "write_line"]
+__all__ = ["choose_log_format", "chosen_log_format", "log_requests", "write_line"]
 
 
 class _Chosen:
@@ -25,9 +25,9 @@ def choose_log_format(value: str) -> None:
         logging.getLogger().addHandler(handler)
 
 
-def log_format_arguments() -> list[str]:
-    """Return the option for a process that this one starts."""
-    return ["--log-format=json"] if _Chosen.is_json else []
+def chosen_log_format() -> str:
+    """Return the format of this process."""
+    return "json" if _Chosen.is_json else "text"
 
 
 def _make_formatter(text: str | None = None) -> logging.Formatter:

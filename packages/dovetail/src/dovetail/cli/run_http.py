@@ -1,7 +1,8 @@
 """`dovetail run FILE --http`: serve over HTTP, in one process or under a supervisor.
 
-A worker is the same command with `--worker`: it gets its listening socket from the supervisor, and
-sends a report when it is ready. Messages for the user go to stderr.
+A worker is the same command with the settings of its supervisor (`settings.WorkerSettings`): it
+gets its listening socket from it, and sends a report when it is ready. Messages for the user go to
+stderr.
 """
 
 from __future__ import annotations
@@ -10,12 +11,11 @@ import asyncio
 import contextlib
 import logging
 import os
-import re
 import signal
 import socket
 import sys
 from collections.abc import Callable, Coroutine, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,25 +23,18 @@ from dovetail.cli.applications import AppEndpoint
 from dovetail.cli.consoles import add_console, open_page, watch_guard
 from dovetail.cli.exit_deadline import ExitDeadline
 from dovetail.cli.gc_tuning import tune_gc
-from dovetail.cli.guard_options import GuardOptions
-from dovetail.cli.guards import choose_guard
+from dovetail.cli.guards import choose_guard, guard_flags
 from dovetail.cli.loading import Loaded, load, split_spec
-from dovetail.cli.log_format import log_format_arguments, log_requests, write_line
-from dovetail.cli.supervisor import (
-    SHARED_FOLDER,
-    STATE_KEY,
-    EndpointReport,
-    Supervisor,
-    WorkerReport,
-)
+from dovetail.cli.log_format import log_requests, write_line
+from dovetail.cli.settings import HttpSettings, WorkerSettings
+from dovetail.cli.supervisor import EndpointReport, Supervisor, WorkerReport
 from dovetail.errors import MissingPackageError, StoreError, TransportError, UsageError
 from dovetail.net.addresses import is_loopback
-from dovetail.runtime.state import CLUSTER, ServerState
-from dovetail.runtime.state_keys import KEYS_FILE
-from dovetail.server import HttpAppOptions, Server
+from dovetail.runtime.state import ServerState
+from dovetail.server import Server
 from dovetail.state import SQLiteBackend
 from dovetail.transports.asgi.messages import ServedApp
-from dovetail.transports.http_server import HttpParser, bind, serve_app
+from dovetail.transports.http_server import bind, serve_app
 from dovetail.transports.outer_app import OuterApp
 from dovetail.transports.streamable_http.app import HttpApp
 from dovetail.wire import codec
@@ -50,71 +43,15 @@ if TYPE_CHECKING:
     from dovetail.auth import Guard
 
 __all__ = [
-    "HttpSettings",
     "announce",
     "announce_console",
     "describe",
     "make_app",
     "make_runner",
     "open_listeners",
-    "parse_address",
     "run_http",
     "serve_until_signal",
 ]
-
-_ADDRESS = re.compile(r"(?:(?P<host>\[[^\[\]]+\]|[^\[\]:]+):)?(?P<port>[0-9]+)")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HttpSettings:
-    """The HTTP options of the command line."""
-
-    host: str = "127.0.0.1"
-    port: int = 0
-    path: str = "/mcp"
-    allow_hosts: Sequence[str] = ()
-    allow_origins: Sequence[str] = ()
-    stateless: bool = False
-    access_log: bool = False
-    rest: bool = False
-    # None: on a loopback address, see `consoles.py`.
-    console: bool | None = None
-    watch: bool = False
-    # Open the console in the user's browser.
-    open_browser: bool = False
-    workers: int = 1
-    # The URL of the shared store, and the file with the keys that seal states.
-    cluster: str | None = None
-    state_keys: str | None = None
-    reload: bool = False
-    parser: HttpParser = "auto"
-    guard: GuardOptions = field(default_factory=GuardOptions)
-    # File descriptors of the listening socket, and of the pipe for the report.
-    worker: tuple[int, int] | None = None
-
-    def __post_init__(self) -> None:
-        if not self.path.startswith("/"):
-            raise UsageError(f"--path must begin with a slash, got {self.path!r}")
-        if self.reload and self.workers > 1:
-            raise UsageError("--reload cannot be combined with --workers")
-
-    def set_environment(self) -> None:
-        """Let servers that are created from now on join the cluster, in workers too.
-
-        Not in arguments of workers: the URL may have a password, and all users see arguments.
-        """
-        given = {CLUSTER: self.cluster, KEYS_FILE: self.state_keys}
-        os.environ.update({name: value for name, value in given.items() if value})
-
-
-def parse_address(text: str) -> tuple[str, int]:
-    """The host and port of `[HOST:]PORT`; raises UsageError."""
-    match = _ADDRESS.fullmatch(text)
-    if match is None or int(match["port"]) > 65535:
-        raise UsageError(
-            f"--http: expected PORT or HOST:PORT, like 8000 or [::1]:8000, got {text!r}"
-        )
-    return (match["host"] or "127.0.0.1").strip("[]"), int(match["port"])
 
 
 def run_http(file: str, run: HttpSettings) -> int:
@@ -175,30 +112,30 @@ def _report(error: Exception, code: int) -> int:
 
 
 def _serve_site(make_site: Callable[[asyncio.Runner], _Site], run: HttpSettings) -> None:
-    for descriptor in run.worker or ():
-        # The supervisor waits until it is closed, so child processes must not keep it open.
-        os.set_inheritable(descriptor, False)
+    worker = run.worker
+    if worker is not None:
+        # The supervisor waits until they are closed, so child processes must not keep them open.
+        os.set_inheritable(worker.listener, False)
+        os.set_inheritable(worker.report, False)
     with make_runner() as runner:
         site = make_site(runner)
-        if run.worker is not None:
-            site.share()
-            _serve_as_worker(site, run, *run.worker, runner=runner)
+        if worker is not None:
+            site.share(worker)
+            _serve_as_worker(site, worker, runner=runner)
             return
         listener = bind(run.host, run.port)
         port = listener.getsockname()[1]
         site.serve(listener, runner, lambda: _announce(site.report, port, run))
 
 
-def _serve_as_worker(
-    site: _Site, run: HttpSettings, listener: int, report: int, *, runner: asyncio.Runner
-) -> None:
+def _serve_as_worker(site: _Site, worker: WorkerSettings, *, runner: asyncio.Runner) -> None:
     def report_start() -> None:
-        with open(report, "wb") as pipe:
+        with open(worker.report, "wb") as pipe:
             pipe.write(codec.encode(site.report))
         # The supervisor never writes to stdin; EOF means that it has ended.
         asyncio.get_running_loop().add_reader(0, os.kill, os.getpid(), signal.SIGTERM)
 
-    site.serve(socket.socket(fileno=listener), runner, report_start)
+    site.serve(socket.socket(fileno=worker.listener), runner, report_start)
 
 
 class _Site:
@@ -242,17 +179,15 @@ class _Site:
             [describe(each) for each in endpoints], grace, warnings, with_console is not None
         )
 
-    def share(self) -> None:
+    def share(self, worker: WorkerSettings) -> None:
         """Share with the other workers of this machine what needs no cluster."""
-        # Handlers and their child processes must not see it.
-        state_key, folder = bytes.fromhex(os.environ.pop(STATE_KEY)), os.environ.pop(SHARED_FOLDER)
         for server in self.servers:
             engine = server.engine
             if engine.shared is None:
                 # A client may return to another worker than the one that asked its user.
-                engine.eras.sealer.set_default_key(state_key)
+                engine.eras.sealer.set_default_key(bytes.fromhex(worker.state_key))
             if not engine.state.is_shared:
-                state = ServerState(SQLiteBackend(f"{folder}/state"), server.name)
+                state = ServerState(SQLiteBackend(f"{worker.folder}/state"), server.name)
                 engine.lifespan.add(state.opened)
                 engine.eras.rounds.set_store(state.used_rounds)
 
@@ -279,29 +214,20 @@ def _refuse_own_sessions(endpoints: Sequence[AppEndpoint], workers: int) -> None
 def make_app(server: Server, path: str, guard: Guard | None, run: HttpSettings) -> HttpApp:
     """The application of a server, with the options of the command line."""
     auth = watch_guard(guard or server.guard) if run.watch else guard
-    return server.http_app(path, guard=auth, **_app_options(run))
-
-
-def _app_options(run: HttpSettings) -> HttpAppOptions:
-    return {
-        "allowed_hosts": run.allow_hosts or None,
-        "allowed_origins": run.allow_origins,
-        "stateless": run.stateless,
-        "health": True,
-    }
+    return server.http_app(path, guard=auth, **run.app)
 
 
 def _refuse_app_options(source: str, run: HttpSettings) -> None:
     given = {
         "--path": run.path != HttpSettings().path,
-        "--allow-host": run.allow_hosts,
-        "--allow-origin": run.allow_origins,
-        "--stateless": run.stateless,
+        "--allow-host": run.allowed_hosts,
+        "--allow-origin": run.app.get("allowed_origins"),
+        "--stateless": run.app.get("stateless"),
         "--rest": run.rest,
         "--console": run.console,
         "--watch": run.watch,
     }
-    names = [name for name, is_given in given.items() if is_given] + run.guard.names
+    names = [name for name, is_given in given.items() if is_given] + guard_flags(run.guard)
     if names:
         raise UsageError(
             f"{source!r} is an ASGI application, to which {', '.join(names)} cannot be applied; "
@@ -367,7 +293,8 @@ def _supervise(command: Sequence[str], run: HttpSettings, folder: Path | None) -
     """Run a command line in workers; with --reload, while no file in the folder changes."""
     with open_listeners(run) as (port, open_listener):
         supervisor = Supervisor(
-            [sys.executable, "-m", "dovetail", *command, *_worker_arguments(run, port)],
+            [sys.executable, "-m", "dovetail", *command],
+            replace(run, port=port),
             open_listener,
             log=_log,
             announce=lambda report: _announce(report, port, run),
@@ -390,27 +317,6 @@ def open_listeners(run: HttpSettings) -> Iterator[tuple[int, Callable[[], socket
         else:
             # Other systems do not divide connections among sockets; workers accept from one.
             yield port, listener.dup
-
-
-def _worker_arguments(run: HttpSettings, port: int) -> list[str]:
-    """The options of a worker, without --worker."""
-    # The host decides whether the console is on.
-    host = f"[{run.host}]" if ":" in run.host else run.host
-    arguments = [f"--http={host}:{port}", f"--path={run.path}", f"--http-parser={run.parser}"]
-    arguments += [f"--workers={run.workers}"]
-    arguments += [f"--allow-host={host}" for host in run.allow_hosts]
-    arguments += [f"--allow-origin={origin}" for origin in run.allow_origins]
-    arguments += run.guard.to_arguments()
-    arguments += log_format_arguments()
-    flags = {
-        "--stateless": run.stateless,
-        "--access-log": run.access_log,
-        "--rest": run.rest,
-        "--console": run.console is True,
-        "--no-console": run.console is False,
-        "--watch": run.watch,
-    }
-    return [*arguments, *(flag for flag, is_set in flags.items() if is_set)]
 
 
 async def _until_signal(
@@ -467,7 +373,7 @@ def announce_console(port: int, run: HttpSettings) -> None:
 
 def _reachable(run: HttpSettings) -> str:
     """The host name for the URL; clients cannot connect to 0.0.0.0."""
-    named = [host for host in run.allow_hosts if host != "*"]
+    named = [host for host in run.allowed_hosts if host != "*"]
     if named and not is_loopback(run.host):
         return named[0].partition(":")[0]
     if run.host in ("0.0.0.0", "::"):

@@ -11,9 +11,9 @@ from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from dovetail.auth import GuardSettings
 from dovetail.cli.exit_deadline import ExitDeadline
 from dovetail.cli.gc_tuning import tune_gc
-from dovetail.cli.guard_options import GuardOptions
 from dovetail.cli.guards import choose_guard
 from dovetail.cli.loading import load, split_spec
 from dovetail.cli.log_format import write_line
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["run_file", "run_server"]
 
 
-def run_file(text: str, guard: GuardOptions | None = None, *, reload: bool = False) -> int:
+def run_file(text: str, guard: GuardSettings | None = None, *, reload: bool = False) -> int:
     """Serve until stdin is closed; with `reload`, until a Python file in the folder changes.
 
     Returns the exit code: 2 for a file without a server, 4 for a file that fails to load.
@@ -37,7 +37,7 @@ def run_file(text: str, guard: GuardOptions | None = None, *, reload: bool = Fal
     with asyncio.Runner() as runner:
         try:
             loaded = load(text, runner.run)
-            auth, warnings = choose_guard(loaded, guard or GuardOptions(), over_http=False)
+            auth, warnings = choose_guard(loaded, guard or GuardSettings(), over_http=False)
             server = loaded.server
         except UsageError as error:
             return _report(error, 2)

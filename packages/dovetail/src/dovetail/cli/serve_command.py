@@ -8,23 +8,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import click
 
+from dovetail.auth import GuardSettings
 from dovetail.cli.failures import COULD_NOT_START, WRONG_USAGE, Failure, or_fail
-from dovetail.cli.guard_options import GuardOptions
-from dovetail.cli.options import (
+from dovetail.cli.options import with_options
+from dovetail.cli.plugins import SERVERS, PluginError, unavailable
+from dovetail.cli.run_stdio import run_server
+from dovetail.cli.settings import (
     CONSOLE_OPTIONS,
     GUARD_OPTIONS,
     HTTP_OPTIONS,
     LOG_FORMAT_OPTION,
-    take_guard,
-    with_options,
+    HttpSettings,
+    read_settings,
 )
-from dovetail.cli.plugins import SERVERS, PluginError, unavailable
-from dovetail.cli.run_stdio import run_server
 from dovetail.errors import TransportError
 from dovetail.runtime.state import CLUSTER
 from dovetail.server import Server
@@ -34,15 +34,6 @@ __all__ = ["run_serve", "serve"]
 T = TypeVar("T")
 
 _DEFAULT_PORT = "8000"
-_HTTP_FIELDS = (
-    "allow_hosts",
-    "allow_origins",
-    "stateless",
-    "access_log",
-    "parser",
-    "console",
-    "watch",
-)
 
 
 class _ReadyServers(click.Group):
@@ -88,13 +79,13 @@ def _command_for_one(name: str) -> click.Command:
         return unavailable(name, str(error))
 
     def run(**given: Any) -> None:
-        chosen = _SharedOptions.of(given)
-        server = _build(ready, given, over_http=chosen.address is not None)
+        guard, http = _read(given)
+        server = _build(ready, given, over_http=http is not None)
         if server is None:
             raise Failure(f"Missing argument: dovetail serve {name} PATH", WRONG_USAGE)
-        if chosen.address is None:
-            raise SystemExit(_serve_stdio(server, chosen))
-        raise SystemExit(_serve_http({"": server}, chosen.address, chosen))
+        if http is None:
+            raise SystemExit(run_server(server, or_fail(guard.build)))
+        raise SystemExit(_serve_http({"": server}, http))
 
     return _make_command(name, ready.SUMMARY, [*ready.ARGUMENTS, *ready.OPTIONS], run)
 
@@ -103,7 +94,8 @@ def _command_for_all() -> click.Command:
     loaded, missing = _load_all()
 
     def run(**given: Any) -> None:
-        chosen = _SharedOptions.of(given, default_address=_DEFAULT_PORT)
+        _, http = _read(given, _DEFAULT_PORT)
+        assert http is not None
         for reason in missing:
             click.echo(f"skipped: {reason}", err=True)
         built = {name: _build(ready, given, over_http=True) for name, ready in loaded.items()}
@@ -113,8 +105,7 @@ def _command_for_all() -> click.Command:
             click.echo(f"skipped: {name} requires {option}", err=True)
         if not servers:
             raise Failure("No server can be started", WRONG_USAGE)
-        assert chosen.address is not None
-        raise SystemExit(_serve_http(servers, chosen.address, chosen))
+        raise SystemExit(_serve_http(servers, http))
 
     own: dict[str, click.Parameter] = {}
     for ready in loaded.values():
@@ -158,28 +149,13 @@ def _make_command(
     return command
 
 
-@dataclass(frozen=True, kw_only=True)
-class _SharedOptions:
-    """The values of the options that all servers share."""
-
-    address: str | None
-    guard: GuardOptions
-    http: dict[str, Any]
-
-    @classmethod
-    def of(cls, given: dict[str, Any], *, default_address: str | None = None) -> _SharedOptions:
-        guard = or_fail(lambda: take_guard(given))
-        # The server gets it too, because some servers have their own read-only mode.
-        given["read_only"] = guard.read_only
-        http = {name: given.pop(name) for name in _HTTP_FIELDS}
-        address = given.pop("address") or default_address
-        if address is None and any(value for name, value in http.items() if name != "parser"):
-            text = (
-                "--allow-host, --allow-origin, --stateless, --access-log, --console, --watch: "
-                "requires --http"
-            )
-            raise Failure(text, WRONG_USAGE)
-        return cls(address=address, guard=guard, http=http)
+def _read(
+    given: dict[str, Any], default_address: str | None = None
+) -> tuple[GuardSettings, HttpSettings | None]:
+    guard, http = or_fail(lambda: read_settings(given, default_address=default_address))
+    # The server gets it too, because some servers have their own read-only mode.
+    given["read_only"] = guard.read_only
+    return guard, http
 
 
 def _build(ready: Any, given: dict[str, Any], *, over_http: bool) -> Server | None:
@@ -188,18 +164,11 @@ def _build(ready: Any, given: dict[str, Any], *, over_http: bool) -> Server | No
     return built
 
 
-def _serve_stdio(server: Server, chosen: _SharedOptions) -> int:
-    return run_server(server, or_fail(chosen.guard.build))
-
-
-def _serve_http(servers: dict[str, Server], address: str, chosen: _SharedOptions) -> int:
-    from dovetail.cli.run_http import HttpSettings, parse_address  # noqa: PLC0415 - uvicorn
+def _serve_http(servers: dict[str, Server], http: HttpSettings) -> int:
     from dovetail.cli.serve_many import run_many  # noqa: PLC0415 - uvicorn
 
-    host, port = or_fail(lambda: parse_address(address))
-    run = HttpSettings(host=host, port=port, guard=chosen.guard, **chosen.http)
     try:
-        or_fail(lambda: run_many(servers, run))
+        or_fail(lambda: run_many(servers, http))
     except TransportError as error:
         raise Failure(str(error), COULD_NOT_START) from None
     except KeyboardInterrupt:

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dovetail.cli.applications import AppEndpoint
 from dovetail.cli.consoles import add_console
 from dovetail.cli.run_http import (
-    HttpSettings,
     announce,
     announce_console,
     describe,
@@ -15,6 +14,7 @@ from dovetail.cli.run_http import (
     make_runner,
     serve_until_signal,
 )
+from dovetail.cli.settings import HttpSettings
 from dovetail.errors import UsageError
 from dovetail.server import Server
 from dovetail.transports.asgi.messages import ServedApp

@@ -23,17 +23,19 @@ import socket
 import tempfile
 from asyncio.subprocess import PIPE, Process
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from msgspec import Struct
 
+from dovetail.cli import WORKER
 from dovetail.cli.file_watcher import take_snapshot, wait_for_change
+from dovetail.cli.log_format import chosen_log_format
+from dovetail.cli.settings import HttpSettings, WorkerSettings
 from dovetail.wire import codec
 
 __all__ = [
-    "SHARED_FOLDER",
-    "STATE_KEY",
     "EndpointReport",
     "Supervisor",
     "WorkerReport",
@@ -44,9 +46,6 @@ __all__ = [
 # Seconds before a restart, and from the end of the grace period until a worker is killed.
 _RESTART_DELAY = 0.5
 _STOP_SECONDS = 5.0
-# The environment variables with the key, in hex, and with a folder for what workers share.
-STATE_KEY = "DOVETAIL_STATE_KEY"
-SHARED_FOLDER = "DOVETAIL_SHARED_FOLDER"
 
 
 class EndpointReport(Struct):
@@ -96,6 +95,7 @@ class Supervisor:
     def __init__(
         self,
         command: Sequence[str],
+        settings: HttpSettings,
         open_listener: Callable[[], socket.socket],
         *,
         log: Callable[[str], None],
@@ -106,6 +106,7 @@ class Supervisor:
         `announce` is called once, with the report of the first worker.
         """
         self._command = command
+        self._settings = settings
         self._open_listener = open_listener
         self._log = log
         self._announce = announce
@@ -114,11 +115,7 @@ class Supervisor:
         self._is_announced = False
         self._restart_wanted = asyncio.Event()
         self._folder = tempfile.TemporaryDirectory(prefix="dovetail-")
-        self._environment = {
-            **os.environ,
-            STATE_KEY: secrets.token_hex(32),
-            SHARED_FOLDER: self._folder.name,
-        }
+        self._state_key = secrets.token_hex(32)
 
     async def keep(self, count: int) -> int:
         """Keep `count` workers running; returns the exit code of a worker that cannot start."""
@@ -222,9 +219,8 @@ class Supervisor:
         try:
             process = await asyncio.create_subprocess_exec(
                 *self._command,
-                f"--worker={own.fileno()},{writing}",
                 stdin=PIPE,
-                env=self._environment,
+                env={**os.environ, WORKER: self._settings_for(own.fileno(), writing)},
                 pass_fds=(own.fileno(), writing),
                 start_new_session=True,
             )
@@ -245,6 +241,16 @@ class Supervisor:
             self._is_announced = True
             self._announce(report)
         return worker
+
+    def _settings_for(self, listener: int, report: int) -> str:
+        worker = WorkerSettings(
+            listener=listener,
+            report=report,
+            state_key=self._state_key,
+            folder=self._folder.name,
+            log_format=chosen_log_format(),
+        )
+        return codec.encode(replace(self._settings, worker=worker)).decode()
 
     async def _stop(self, worker: _Worker, number: signal.Signals = signal.SIGTERM) -> None:
         await stop_process(worker.process, self._grace, number)

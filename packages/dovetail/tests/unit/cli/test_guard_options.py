@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
-from dovetail.auth import Guard
 from dovetail.auth.key_file import KeyFile
-from dovetail.cli.guard_options import GuardOptions
-from dovetail.errors import UsageError
+from dovetail.cli.app import app
 
 SERVER = """
 from dovetail import Context, Server, ToolAnnotations
@@ -36,46 +35,20 @@ META = {
 }
 
 
-def test_without_options_there_is_no_guard() -> None:
-    assert GuardOptions().build() is None
-    assert GuardOptions().to_arguments() == []
-    assert GuardOptions().names == []
-
-
-def test_options_build_a_guard_and_convert_to_arguments(tmp_path: Path) -> None:
-    file = KeyFile(tmp_path / "keys.json")
-    file.add("anna")
-    choice = GuardOptions(
-        keys=str(file.path),
-        key_header="X-Key",
-        issuer="https://id.example",
-        resource="https://me.example/mcp",
-        read_only=True,
-        rate="10/s",
-        audit=str(tmp_path / "audit"),
-    )
-    guard = choice.build()
-    assert isinstance(guard, Guard)
-    assert guard.credential_headers == {b"authorization", b"x-key"}
-    assert choice.names[:2] == ["--keys", "--key-header"]
-    assert choice.to_arguments() == [
-        f"--keys={file.path}",
-        "--key-header=X-Key",
-        "--issuer=https://id.example",
-        "--resource=https://me.example/mcp",
-        "--read-only",
-        "--rate=10/s",
-        f"--audit={tmp_path / 'audit'}",
-    ]
-
-
 @pytest.mark.parametrize(
-    "given",
-    [{"key_header": "X"}, {"issuer": "https://a"}, {"resource": "https://a"}, {"rate": "often"}],
+    ("options", "said"),
+    [
+        (["--key-header", "X"], "--key-header requires --keys"),
+        (["--issuer", "https://a"], "--issuer and --resource must be used together"),
+        (["--resource", "https://a"], "--issuer and --resource must be used together"),
+    ],
 )
-def test_conflicting_options_are_rejected(given: dict[str, Any]) -> None:
-    with pytest.raises(UsageError):
-        GuardOptions(**given).build()
+def test_options_that_need_another_one_are_refused(
+    tmp_path: Path, options: list[str], said: str
+) -> None:
+    result = CliRunner().invoke(app, ["run", str(tmp_path / "notes.py"), *options], obj=[])
+    assert result.exit_code == 2
+    assert result.stderr == f"dovetail: {said}\n"
 
 
 def serve(

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dovetail.auth import Guard
-from dovetail.cli.guard_options import GuardOptions
+from dovetail.auth import Guard, GuardSettings
 from dovetail.cli.guards import choose_guard
 from dovetail.cli.loading import Loaded, load
 from dovetail.errors import UsageError
@@ -34,25 +33,25 @@ def load_text(folder: Path, text: str) -> Loaded:
 def test_a_guard_that_nothing_uses_is_a_warning_unless_options_replace_it(tmp_path: Path) -> None:
     loaded = load_text(tmp_path, "")
     for over_http in (True, False):
-        guard, warnings = choose_guard(loaded, GuardOptions(), over_http=over_http)
+        guard, warnings = choose_guard(loaded, GuardSettings(), over_http=over_http)
         assert guard is None
         assert warnings == [UNUSED.format(loaded.source)]
-    guard, warnings = choose_guard(loaded, GuardOptions(rate="1/s"), over_http=True)
+    guard, warnings = choose_guard(loaded, GuardSettings(rate="1/s"), over_http=True)
     assert isinstance(guard, Guard)
     assert warnings == []
 
 
 def test_the_guard_of_the_server_is_used(tmp_path: Path) -> None:
     loaded = load_text(tmp_path, "server.guard = guard\n")
-    assert choose_guard(loaded, GuardOptions(), over_http=False) == (None, [])
+    assert choose_guard(loaded, GuardSettings(), over_http=False) == (None, [])
     with pytest.raises(UsageError, match=r"has its own guard, so --read-only, --rate cannot be"):
-        choose_guard(loaded, GuardOptions(read_only=True, rate="1/s"), over_http=False)
+        choose_guard(loaded, GuardSettings(read_only=True, rate="1/s"), over_http=False)
 
 
 def test_the_guard_of_an_application_is_used_over_http_only(tmp_path: Path) -> None:
     loaded = load_text(tmp_path, "app = server.http_app(guard=guard)\n")
-    assert choose_guard(loaded, GuardOptions(), over_http=True) == (None, [])
-    _, warnings = choose_guard(loaded, GuardOptions(), over_http=False)
+    assert choose_guard(loaded, GuardSettings(), over_http=True) == (None, [])
+    _, warnings = choose_guard(loaded, GuardSettings(), over_http=False)
     assert warnings == [UNUSED.format(loaded.source)]
 
 

@@ -12,8 +12,8 @@ import pytest
 from click.testing import CliRunner
 
 from dovetail.cli.app import app
-from dovetail.cli.log_format import log_format_arguments, log_requests, write_line
-from dovetail.cli.options import LOG_FORMAT_OPTION
+from dovetail.cli.log_format import log_requests, write_line
+from dovetail.cli.settings import LOG_FORMAT_OPTION
 
 
 @pytest.fixture(autouse=True)
@@ -48,7 +48,6 @@ def test_text_is_written_as_it_is() -> None:
     first, *_, last = say("text")
     assert first == "serving"
     assert last.endswith('127.0.0.1:1 - "GET / HTTP/1.1" 200')
-    assert log_format_arguments() == []
 
 
 def test_every_line_is_an_object() -> None:
@@ -58,7 +57,6 @@ def test_every_line_is_an_object() -> None:
         ("WARNING", "app", "token=x"),
         ("INFO", "uvicorn.access", '127.0.0.1:1 - "GET / HTTP/1.1" 200'),
     ]
-    assert log_format_arguments() == ["--log-format=json"]
 
 
 def test_a_file_that_cannot_be_loaded_is_reported_in_the_chosen_format(tmp_path: Path) -> None:

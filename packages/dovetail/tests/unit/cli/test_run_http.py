@@ -13,6 +13,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -21,16 +22,19 @@ import pytest
 from click.testing import CliRunner, Result
 
 from dovetail import Server
+from dovetail.auth import GuardSettings
+from dovetail.cli import WORKER
 from dovetail.cli import run_http as module
 from dovetail.cli.app import app
-from dovetail.cli.guard_options import GuardOptions
-from dovetail.cli.run_http import HttpSettings, open_listeners, parse_address, run_http
+from dovetail.cli.run_http import open_listeners, run_http
+from dovetail.cli.settings import HttpSettings, WorkerSettings, parse_address
 from dovetail.cli.supervisor import EndpointReport
 from dovetail.errors import TransportError, UsageError
 from dovetail.runtime.state import CLUSTER
 from dovetail.runtime.state_keys import KEYS_FILE
 from dovetail.transports import serve_http
 from dovetail.transports.http_server import bind
+from dovetail.wire import codec
 from tests.patience import CAP, wait_until
 
 SERVER = """
@@ -156,34 +160,27 @@ def test_wrong_usage_sets_exit_code_2(file: Path, words: list[str], said: str) -
     assert said in result.stderr
 
 
-def test_every_option_arrives(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[tuple[str, HttpSettings]] = []
+def test_a_worker_gets_every_option(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[HttpSettings] = []
 
-    def note(file: str, given: HttpSettings) -> int:
-        seen.append((file, given))
+    def note(_file: str, settings: HttpSettings) -> int:
+        seen.append(settings)
         return 0
 
     monkeypatch.setattr(module, "run_http", note)
     words = "--http [::1]:9 --path /x --allow-host a --allow-host b --allow-origin https://c"
-    more = "--stateless --access-log --rest --workers 3 --http-parser h11 --worker 5,6"
-    more += " --cluster redis://a/0 --state-keys keys"
-    assert dovetail(str(file), *words.split(), *more.split()).exit_code == 0
-    expected = HttpSettings(
-        host="::1",
-        port=9,
-        path="/x",
-        allow_hosts=("a", "b"),
-        allow_origins=("https://c",),
-        stateless=True,
-        access_log=True,
-        rest=True,
-        workers=3,
-        cluster="redis://a/0",
-        state_keys="keys",
-        parser="h11",
-        worker=(5, 6),
-    )
-    assert seen == [(str(file), expected)]
+    words += " --stateless --access-log --rest --workers 3 --http-parser h11 --console --watch"
+    words += " --cluster redis://a/0 --state-keys keys --keys k --rate 1/s --read-only"
+    assert dovetail(str(file), *words.split()).exit_code == 0
+    worker = WorkerSettings(listener=3, report=4, state_key="0", folder="/", log_format="text")
+    settings = replace(seen[0], worker=worker)
+    monkeypatch.setenv(WORKER, codec.encode(settings).decode())
+    assert dovetail(str(file)).exit_code == 0
+    assert codec.encode(seen[1]) == codec.encode(settings)
+    assert (settings.host, settings.port, settings.allowed_hosts) == ("::1", 9, ("a", "b"))
+    assert settings.guard == GuardSettings(keys="k", rate="1/s", read_only=True)
+    # Servers that a handler starts are not workers.
+    assert WORKER not in os.environ
 
 
 def test_an_address_in_use_is_one_line_and_exit_code_4(
@@ -278,7 +275,7 @@ def test_the_printed_configuration_is_valid(capsys: pytest.CaptureFixture[str]) 
 def test_the_configuration_has_the_header_that_keys_need(
     capsys: pytest.CaptureFixture[str], key_header: str | None, headers: dict[str, str]
 ) -> None:
-    guard = GuardOptions(keys="keys.json", key_header=key_header)
+    guard = GuardSettings(keys="keys.json", key_header=key_header)
     module.announce(EndpointReport("shop"), 8000, HttpSettings(guard=guard))
     entry = json.loads(capsys.readouterr().err.splitlines()[1].partition(": ")[2])
     assert entry["mcpServers"]["shop"]["headers"] == headers
@@ -315,9 +312,13 @@ def test_all_lines_of_all_processes_can_be_json(file: Path) -> None:
     [
         (HttpSettings(host="localhost"), "localhost", False),
         (HttpSettings(host="::1"), "[::1]", False),
-        (HttpSettings(host="127.0.0.1", allow_hosts=["a.example"]), "127.0.0.1", False),
+        (HttpSettings(host="127.0.0.1", app={"allowed_hosts": ["a.example"]}), "127.0.0.1", False),
         (HttpSettings(host="0.0.0.0"), socket.gethostname(), True),
-        (HttpSettings(host="0.0.0.0", allow_hosts=["*", "a.example:80"]), "a.example", True),
+        (
+            HttpSettings(host="0.0.0.0", app={"allowed_hosts": ["*", "a.example:80"]}),
+            "a.example",
+            True,
+        ),
         (HttpSettings(host="box.local"), "box.local", True),
     ],
 )
@@ -450,7 +451,10 @@ def test_several_workers_that_share_no_sessions_are_refused(
 ) -> None:
     # The first worker says so.
     pipe = os.pipe()
-    assert run_http(str(file), HttpSettings(workers=2, worker=pipe)) == 2
+    worker = WorkerSettings(
+        listener=pipe[0], report=pipe[1], state_key="00" * 32, folder="/tmp", log_format="text"
+    )
+    assert run_http(str(file), HttpSettings(workers=2, worker=worker)) == 2
     # Child processes of a worker must not keep them open.
     assert not any(os.get_inheritable(descriptor) for descriptor in pipe)
     for descriptor in pipe:

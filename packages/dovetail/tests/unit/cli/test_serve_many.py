@@ -12,7 +12,7 @@ from tests.patience import CAP
 
 PROGRAM = """
 from dovetail import Server
-from dovetail.cli.run_http import HttpSettings
+from dovetail.cli.settings import HttpSettings
 from dovetail.cli.serve_many import run_many
 
 servers = {}
