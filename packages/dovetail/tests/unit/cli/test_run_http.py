@@ -415,7 +415,7 @@ def test_workers_share_the_port_and_are_replaced(file: Path) -> None:
         children = Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children")
         if children.exists():
             first = children.read_text("utf-8").split()[0]
-            subprocess.run(["kill", "-KILL", first], check=True)
+            os.kill(int(first), signal.SIGKILL)
             assert server.wait_for(r"Worker (\d+) exited with code -9") == first
         assert [server.call() for _ in range(4)] == ["one"] * 4
         assert server.end() == 0

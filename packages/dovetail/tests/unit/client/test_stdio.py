@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -180,8 +179,12 @@ def is_running(pid: int) -> bool:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    state = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, check=False)
-    return not state.stdout.strip().startswith(b"Z")
+    try:
+        status = Path(f"/proc/{pid}/stat").read_bytes()
+    except FileNotFoundError:
+        # Not Linux, or it has ended meanwhile.
+        return not Path("/proc").exists()
+    return status.rpartition(b") ")[2][:1] != b"Z"
 
 
 async def until_gone(pid: int) -> None:

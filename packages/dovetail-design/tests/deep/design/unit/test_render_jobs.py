@@ -10,6 +10,8 @@ from dovetail import ToolError
 from dovetail_design import render_jobs
 from dovetail_design.fonts.bundled import bundled_faces
 from dovetail_design.library.pictures import list_pictures
+from dovetail_design.library.templates import find_template
+from dovetail_design.model import to_plain
 
 SIGNATURES = {
     "png": b"\x89PNG",
@@ -98,3 +100,18 @@ def test_designs_are_adapted_and_resized() -> None:
 def test_a_picture_that_is_none_is_an_error() -> None:
     with pytest.raises(ToolError, match="cannot be read"):
         render_jobs.draw(source({"type": "image", "src": "data:,x"}), {"format": "png"})
+
+
+@pytest.mark.parametrize("id", ["instagram-sale", "birthday-invitation", "book-cover"])
+def test_a_banner_uses_its_width(id: str) -> None:
+    template = find_template(id)
+    assert template is not None
+    design = template.design()
+    elements = render_jobs.resize(to_plain(design), 1920, 480)
+    texts = [one for one in elements if one["type"] == "text"]
+    left, right = min(one["x"] for one in texts), max(one["x"] + one["width"] for one in texts)
+    # More than half of the width; scaled as a stack it would be a third or less.
+    assert right - left > 1920 * 0.55
+    largest = max(one["fontSize"] for one in texts)
+    before = max(one["fontSize"] for one in to_plain(design)["elements"] if one["type"] == "text")
+    assert largest / before > 1.2 * 480 / design.height

@@ -5,9 +5,6 @@ from typing import Any
 import pytest
 
 from dovetail_design.generating.unstacking import _divide, unstack
-from dovetail_design.library.templates import find_template
-from dovetail_design.model import to_plain
-from dovetail_design.render_jobs import resize
 
 
 def text(y: float) -> dict[str, Any]:
@@ -46,18 +43,3 @@ def test_what_would_not_become_larger_stays() -> None:
     bands = [(0.0, 200.0), (700.0, 900.0)]
     same = unstack(elements, (1000, 1000), (1000, 1000), bands, lambda _: False)
     assert same == (elements, (1000, 1000))
-
-
-@pytest.mark.parametrize("id", ["instagram-sale", "birthday-invitation", "book-cover"])
-def test_a_banner_uses_its_width(id: str) -> None:
-    template = find_template(id)
-    assert template is not None
-    design = template.design()
-    elements = resize(to_plain(design), 1920, 480)
-    texts = [one for one in elements if one["type"] == "text"]
-    left, right = min(one["x"] for one in texts), max(one["x"] + one["width"] for one in texts)
-    # More than half of the width; scaled as a stack it would be a third or less.
-    assert right - left > 1920 * 0.55
-    largest = max(one["fontSize"] for one in texts)
-    before = max(one["fontSize"] for one in to_plain(design)["elements"] if one["type"] == "text")
-    assert largest / before > 1.2 * 480 / design.height
