@@ -124,7 +124,7 @@ SELECTOR = "dovetail.eras.select"
 
 # (importer, target) -> why this import, in a function or for type checkers only, may point up.
 DELEGATES: dict[tuple[str, str], str] = {
-    ("dovetail.server", "dovetail.cli.running"): (
+    ("dovetail.server", "dovetail.cli.run_stdio"): (
         "`server.run()`: the program becomes the one that `dovetail run` is"
     ),
     ("dovetail.server", "dovetail.transports.streamable_http.app"): (
@@ -157,7 +157,7 @@ DELEGATES: dict[tuple[str, str], str] = {
     ("dovetail.cli.run_http", "dovetail_openapi.rest"): "`dovetail run --rest`; the same",
 }
 # The command line loads servers from files, so it knows the class.
-KNOWS_ITS_IMPORTER = {"dovetail.cli.running"}
+KNOWS_ITS_IMPORTER = {"dovetail.cli.run_stdio"}
 
 
 def find_violations(modules: Mapping[str, Module]) -> Iterator[str]:

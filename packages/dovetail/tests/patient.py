@@ -6,11 +6,11 @@ before it has answered its last calls. Idle connections are kept as long as the 
 
 from __future__ import annotations
 
-from dovetail.cli import exit_deadline, main
+from dovetail.cli import main, process
 from dovetail.transports import http_server
 from tests.patience import CAP
 
 if __name__ == "__main__":
-    exit_deadline._EXTRA_SECONDS = CAP
+    process._EXTRA_SECONDS = CAP
     http_server._DRAIN_SECONDS = CAP
     raise SystemExit(main())

@@ -4,7 +4,7 @@ import httpx
 from starlette.applications import Starlette
 from starlette.routing import Mount
 
-from dovetail.cli.applications import find_endpoints
+from dovetail.cli.loading import find_endpoints
 from tests.console.pages import browse, make_server, token_of
 
 

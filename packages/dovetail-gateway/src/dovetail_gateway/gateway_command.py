@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.table import Table
 
-from dovetail.cli.escaping import escape_control
 from dovetail.cli.failures import FAILED_CALL, or_fail
+from dovetail.cli.log_format import escape_control
 from dovetail.cli.options import with_options
 from dovetail.cli.output import make_console, print_json
 from dovetail.cli.run_stdio import run_server

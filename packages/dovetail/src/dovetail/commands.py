@@ -13,12 +13,15 @@ from __future__ import annotations
 
 from dovetail.cli.client_runs import run_with_client
 from dovetail.cli.failures import COULD_NOT_START, FAILED_CALL, WRONG_USAGE, Failure, or_fail
-from dovetail.cli.groups import run_group
-from dovetail.cli.headers import read_headers
-from dovetail.cli.options import REACH_OPTIONS, REQUEST_OPTIONS, OptionMaker, with_options
+from dovetail.cli.options import (
+    REACH_OPTIONS,
+    REQUEST_OPTIONS,
+    OptionMaker,
+    run_group,
+    with_options,
+)
 from dovetail.cli.output import make_console, print_json, print_pairs
-from dovetail.cli.stored_login import read_login_headers
-from dovetail.cli.targets import TargetOptions, find_target
+from dovetail.cli.targets import TargetOptions, find_target, read_headers, read_login_headers
 
 __all__ = [
     "COULD_NOT_START",

@@ -515,7 +515,7 @@ class Server:
         `http` is a port or "HOST:PORT". Call it at the end of your file, below
         `if __name__ == "__main__":`. Raises SystemExit.
         """
-        from dovetail.cli.running import run  # noqa: PLC0415 - see test_layers
+        from dovetail.cli.run_stdio import run  # noqa: PLC0415 - see test_layers
 
         raise SystemExit(run(self, http, path, options))
 

@@ -14,8 +14,7 @@ from typing import Any
 import click
 
 from dovetail.cli.failures import INTERRUPTED, WRONG_USAGE, Failure, or_fail
-from dovetail.cli.groups import run_group
-from dovetail.cli.options import with_options
+from dovetail.cli.options import run_group, with_options
 from dovetail.cli.plugins import COMMANDS, PluginError, unavailable
 from dovetail.cli.run_stdio import run_file
 from dovetail.cli.settings import (
@@ -35,13 +34,13 @@ __all__ = ["app", "run_app"]
 
 # Commands of this package that are imported on first use: name -> module:object.
 _LAZY = {
-    "list": "dovetail.cli.list_command:list_command",
-    "call": "dovetail.cli.call_command:call",
-    "read": "dovetail.cli.read_command:read",
-    "prompt": "dovetail.cli.prompt_command:prompt",
-    "complete": "dovetail.cli.complete_command:complete",
-    "subscribe": "dovetail.cli.subscribe_command:subscribe",
-    "inspect": "dovetail.cli.inspect_command:inspect",
+    "list": "dovetail.cli.list_commands:list_command",
+    "call": "dovetail.cli.client_commands:call",
+    "read": "dovetail.cli.client_commands:read",
+    "prompt": "dovetail.cli.client_commands:prompt",
+    "complete": "dovetail.cli.client_commands:complete",
+    "subscribe": "dovetail.cli.client_commands:subscribe",
+    "inspect": "dovetail.cli.list_commands:inspect",
     "generate": "dovetail.cli.generate_command:generate",
     "login": "dovetail.cli.login_command:login",
     "logout": "dovetail.cli.login_command:logout",

@@ -11,18 +11,20 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
+from dovetail.cli.failures import WRONG_USAGE, Failure
 from dovetail.errors import UsageError
 from dovetail.schema import choices, resolve, variants
+from dovetail.spec.models import Prompt, Tool
 from dovetail.wire import codec
 
 __all__ = [
-    "allowed_types",
+    "find_named",
     "parse_arguments",
     "parse_object",
     "parse_value",
@@ -97,7 +99,7 @@ def _read_text(value: str, key: str) -> str:
 
 def parse_value(text: str, key: str, wanted: Mapping[str, Any], schema: Mapping[str, Any]) -> Any:
     """The value of a text for a schema `wanted` inside `schema`; raises UsageError."""
-    types = allowed_types(wanted, schema)
+    types = _allowed_types(wanted, schema)
     if not types or "string" in types:
         return text
     for kind in (kind for kind in _SCALARS if kind in types):
@@ -153,12 +155,12 @@ def _parse_json(text: str, key: str) -> Any:
 def _extend(
     before: Any, value: Any, key: str, wanted: Mapping[str, Any], schema: Mapping[str, Any]
 ) -> Any:
-    if "array" not in allowed_types(wanted, schema):
+    if "array" not in _allowed_types(wanted, schema):
         raise UsageError(f"{key}: given twice, but the tool does not accept a list")
     return [*before, *value] if isinstance(value, list) else [*before, value]
 
 
-def allowed_types(wanted: Any, schema: Mapping[str, Any], depth: int = 0) -> set[str]:
+def _allowed_types(wanted: Any, schema: Mapping[str, Any], depth: int = 0) -> set[str]:
     """The JSON types that a schema allows; empty if it does not restrict them."""
     wanted = resolve(wanted, schema)
     given = wanted.get("type")
@@ -168,10 +170,27 @@ def allowed_types(wanted: Any, schema: Mapping[str, Any], depth: int = 0) -> set
         return {str(kind) for kind in given}
     types = {_type_of(choice.value) for choice in choices(wanted, schema)}
     for _, branch in variants(wanted, schema) if depth < _MAX_UNIONS else ():
-        types |= allowed_types(branch, schema, depth + 1)
+        types |= _allowed_types(branch, schema, depth + 1)
     return types
 
 
 def _type_of(value: Any) -> str:
     names = {str: "string", bool: "boolean", int: "integer", float: "number", type(None): "null"}
     return names.get(type(value), "object" if isinstance(value, dict) else "array")
+
+
+T = TypeVar("T", Tool, Prompt, Tool | Prompt)
+
+
+def find_named(name: str, kind: str, entries: Iterable[T], hint: str = "") -> T:
+    """The first entry with this name; raises Failure that suggests another one."""
+    named: dict[str, T] = {}
+    for entry in entries:
+        named.setdefault(entry.name, entry)
+    if name in named:
+        return named[name]
+    close = difflib.get_close_matches(name, named, n=1)
+    guess = f"; did you mean {close[0]!r}?" if close else "."
+    plural = " and ".join(f"{word}s" for word in kind.split(" or "))
+    known = f"Available {plural}: {', '.join(named) or 'none'}"
+    raise Failure(f"The server has no {kind} {name!r}{guess} {known}{hint}", WRONG_USAGE)

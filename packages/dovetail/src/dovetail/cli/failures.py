@@ -11,7 +11,7 @@ from typing import TypeVar
 
 import click
 
-from dovetail.cli.escaping import escape_control
+from dovetail.cli.log_format import escape_control
 from dovetail.errors import UsageError
 
 __all__ = [

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import difflib
 import json
+import keyword
 import re
 import textwrap
+import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,21 +18,57 @@ import click
 from dovetail.cli.client_runs import run_with_client
 from dovetail.cli.failures import FAILED_CALL, WRONG_USAGE, Failure
 from dovetail.cli.options import REQUEST_OPTIONS, with_options
-from dovetail.cli.python_names import RESERVED, class_name, identifier, literal, make_unique
-from dovetail.cli.schema_check import check_schemas
-from dovetail.cli.signatures import unwrap_output
+from dovetail.cli.printing import check_schemas, unwrap_output
 from dovetail.cli.targets import TargetOptions, find_target
 from dovetail.client import Client
 from dovetail.schema import choices, find, inner_schemas, resolve, variants
 from dovetail.spec.models import Tool
 
 __all__ = [
-    "ClassType",
-    "Member",
-    "SchemaTypes",
     "generate",
+    "literal",
     "write_client_module",
 ]
+
+# What generated modules import and use; a tool `list` must not replace the builtin.
+_RESERVED = frozenset(
+    {"Any", "CallResult", "Client", "Literal", "UNSET", "UnsetType", "annotations", "call_tool"}
+    | {"bool", "dataclass", "dict", "field", "float", "int", "list", "str"}
+)
+
+
+def _identifier(text: str, fallback: str) -> str:
+    """An identifier similar to a name: `get-sum` becomes `get_sum`, `class` becomes `class_`."""
+    plain = unicodedata.normalize("NFKC", text)
+    # Names with two leading underscores would be changed inside a class.
+    name = re.sub(r"\W", "_", plain).lstrip("_") or fallback
+    if not name.isidentifier():
+        name = f"{fallback}_{re.sub(r'[^A-Za-z0-9_]', '_', name)}"
+    return f"{name}_" if keyword.iskeyword(name) or name in _RESERVED else name
+
+
+def _class_name(text: str) -> str:
+    """A class name similar to a name: `get-sum` becomes `GetSum`."""
+    words = re.split(r"[\W_]+", unicodedata.normalize("NFKC", text))
+    return _identifier("".join(word[:1].upper() + word[1:] for word in words), "Type")
+
+
+def _make_unique(name: str, taken: Collection[str]) -> str:
+    """The name, with a number if it is taken."""
+    number, unique = 1, name
+    while unique in taken:
+        number += 1
+        unique = f"{name}_{number}"
+    return unique
+
+
+def literal(value: str | int | bool) -> str:
+    """A value as source text, in double quotes if that needs no escapes."""
+    text = repr(value)
+    if isinstance(value, str) and not set("'\"") & set(value):
+        return f'"{text[1:-1]}"'
+    return text
+
 
 # The members of a union, as source text.
 Alternatives: TypeAlias = tuple[str, ...]
@@ -63,7 +101,7 @@ class SchemaTypes:
 
     def __init__(self) -> None:
         # All names of the module.
-        self.names: set[str] = set(RESERVED)
+        self.names: set[str] = set(_RESERVED)
         self._classes: dict[str, ClassType] = {}
         self._open_refs: list[Mapping[str, Any]] = []
 
@@ -102,7 +140,7 @@ class SchemaTypes:
             return _ANY
         self._open_refs.append(target)
         try:
-            return self._alternatives(target, root, class_name(schema["$ref"].rpartition("/")[2]))
+            return self._alternatives(target, root, _class_name(schema["$ref"].rpartition("/")[2]))
         finally:
             self._open_refs.pop()
 
@@ -135,11 +173,11 @@ class SchemaTypes:
 
     def _class_of(self, schema: Mapping[str, Any], root: Mapping[str, Any], hint: str) -> str:
         title = schema.get("title")
-        wanted = class_name(title) if isinstance(title, str) and title else hint
+        wanted = _class_name(title) if isinstance(title, str) and title else hint
         key = json.dumps([wanted, schema, _find_definitions(schema, root)], sort_keys=True)
         if key in self._classes:
             return self._classes[key].name
-        name = make_unique(hint if wanted in self.names else wanted, self.names)
+        name = _make_unique(hint if wanted in self.names else wanted, self.names)
         self.names.add(name)
         # Before its members, which may refer to it.
         made = self._classes[key] = ClassType(name, str(schema.get("description", "")))
@@ -147,7 +185,7 @@ class SchemaTypes:
         # A class may contain everything that contains it.
         open_refs, self._open_refs = self._open_refs, []
         for member, value in schema["properties"].items():
-            types = self._alternatives(value, root, f"{name}{class_name(member)}")
+            types = self._alternatives(value, root, f"{name}{_class_name(member)}")
             own = resolve(value, root)
             made.members.append(_make_member(member, types, own, is_required=member in required))
         self._open_refs = open_refs
@@ -220,7 +258,7 @@ def write_client_module(server: str, tools: Iterable[Tool]) -> str:
     ordered = sorted(tools, key=lambda tool: tool.name)
     functions = []
     for tool in ordered:
-        name = make_unique(identifier(tool.name, "tool"), types.names)
+        name = _make_unique(_identifier(tool.name, "tool"), types.names)
         types.names.add(name)
         functions.append((name, tool))
     bodies = [_write_function(name, tool, types) for name, tool in functions]
@@ -248,9 +286,9 @@ def _write_class(made: ClassType, names: Collection[str]) -> str:
     if made.description:
         lines += [_quote(made.description, 4), ""]
     # In the body of a class, a field would hide a class of the same name from later fields.
-    taken = set(RESERVED | set(names))
+    taken = set(_RESERVED | set(names))
     for member in made.members:
-        python_name = make_unique(identifier(member.name, "field"), taken)
+        python_name = _make_unique(_identifier(member.name, "field"), taken)
         taken.add(python_name)
         lines.extend(_comment(member.description))
         options = [] if member.default is None else [f"default={member.default}"]
@@ -264,7 +302,7 @@ def _write_class(made: ClassType, names: Collection[str]) -> str:
 
 
 def _write_function(name: str, tool: Tool, types: SchemaTypes) -> str:
-    prefix = class_name(tool.name)
+    prefix = _class_name(tool.name)
     parameters, arguments = ["client: Client"], "None"
     if tool.input_schema.get("properties"):
         schema = tool.input_schema

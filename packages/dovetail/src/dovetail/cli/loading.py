@@ -12,25 +12,103 @@ import inspect
 import re
 import sys
 import traceback
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
+from dataclasses import fields
 from pathlib import Path
 from types import ModuleType, TracebackType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from dovetail.cli.applications import (
-    AppEndpoint,
-    AsgiApp,
-    find_endpoints,
-    is_asgi_app,
-    is_inside,
-)
+from dovetail.auth import GuardSettings
 from dovetail.errors import MissingPackageError, TransportError, UsageError
 from dovetail.server import Server
 
 if TYPE_CHECKING:
     from dovetail.auth import Guard
+    from dovetail.transports.streamable_http.app import HttpApp
 
-__all__ = ["Loaded", "load", "load_server", "split_spec"]
+__all__ = [
+    "AppEndpoint",
+    "Loaded",
+    "choose_guard",
+    "find_endpoints",
+    "guard_flags",
+    "is_asgi_app",
+    "is_inside",
+    "load",
+    "load_server",
+    "split_spec",
+]
+
+AsgiApp: TypeAlias = Callable[[Any, Any, Any], Awaitable[None]]
+
+_HTTP_APP = "dovetail.transports.streamable_http.app"
+# The parameters scope, receive and send.
+_PARAMETERS = 3
+
+
+class AppEndpoint(NamedTuple):
+    """An MCP endpoint and its URL path."""
+
+    path: str
+    app: HttpApp
+
+
+def is_asgi_app(value: Any) -> bool:
+    """Whether a value is an `async def` with three parameters, or an object that is called so."""
+    if isinstance(value, type) or not callable(value):
+        return False
+    function = value if inspect.isfunction(value) else type(value).__call__
+    if not inspect.iscoroutinefunction(function) or not inspect.isfunction(function):
+        return False
+    own = 0 if function is value else 1
+    return function.__code__.co_argcount - own == _PARAMETERS
+
+
+def find_endpoints(app: AsgiApp) -> list[AppEndpoint]:
+    """The MCP endpoints in an application, each once."""
+    module = sys.modules.get(_HTTP_APP)
+    if module is None:
+        return []  # nothing has called `server.http_app()`
+    found = {
+        id(inner): AppEndpoint(prefix + inner.path, inner)
+        for prefix, inner in _walk(app, "", set())
+        if isinstance(inner, module.HttpApp)
+    }
+    return list(found.values())
+
+
+def is_inside(app: AsgiApp, outer: AsgiApp) -> bool:
+    """Whether `outer` calls this application."""
+    return app is not outer and any(inner is app for _, inner in _walk(outer, "", set()))
+
+
+def _walk(app: Any, prefix: str, seen: set[int]) -> Iterator[tuple[str, Any]]:
+    """An application and those that it calls, with the path before their own."""
+    if id(app) in seen or not is_asgi_app(app):
+        return
+    seen.add(id(app))
+    yield prefix, app
+    if inspect.isfunction(app):
+        variables = inspect.getclosurevars(app)
+        kept: Mapping[str, Any] = {**variables.globals, **variables.nonlocals}
+    else:
+        kept = getattr(app, "__dict__", {})
+        # Starlette's Mount removes its path from the path of a request; Route does not.
+        if isinstance(kept.get("path"), str) and "app" in kept and "endpoint" not in kept:
+            prefix += kept["path"]
+    for value in kept.values():
+        for inner in _members(value):
+            yield from _walk(inner, prefix, seen)
+
+
+def _members(value: Any) -> Iterator[Any]:
+    if isinstance(value, Mapping):
+        yield from value.values()
+    elif isinstance(value, list | tuple):
+        yield from value
+    else:
+        yield value
+
 
 _SPEC = re.compile(r"(?P<file>.+\.py)(?::(?P<name>[^:/\\]*))?")
 # Functions that are called without being named on the command line.
@@ -214,3 +292,36 @@ class _LoadErrors:
         lines = traceback.format_exception(type(error), error, frames, chain=True)
         text = f"{str(self._file)!r} failed to load:\n{''.join(lines).rstrip()}"
         raise TransportError(text) from None
+
+
+def choose_guard(
+    loaded: Loaded, options: GuardSettings, *, over_http: bool
+) -> tuple[Guard | None, list[str]]:
+    """The guard of the command line, if any, and warnings about guards that nothing uses.
+
+    Raises UsageError if the server has its own guard as well: either of them could be the one
+    that authenticates callers.
+    """
+    used = [getattr(server, "guard", None) for server in loaded.servers]
+    flags = guard_flags(options)
+    if flags:
+        if any(guard is not None for guard in used):
+            raise UsageError(
+                f"the server in {loaded.source!r} has its own guard, so {', '.join(flags)} "
+                "cannot be applied; remove the options, or the guard in Server(guard=...)"
+            )
+        return options.build(), []
+    if over_http:
+        used += [endpoint.app.auth for endpoint in loaded.endpoints]
+    return None, [
+        f"the guard {name!r} in {loaded.source!r} is not used; pass it as Server(guard={name})"
+        for name, guard in loaded.guards.items()
+        if not any(guard is each for each in used)
+    ]
+
+
+def guard_flags(guard: GuardSettings) -> list[str]:
+    """The guard options that are set, as on the command line."""
+    return [
+        f"--{each.name.replace('_', '-')}" for each in fields(guard) if getattr(guard, each.name)
+    ]

@@ -1,13 +1,23 @@
-"""The lines that a served process writes to stderr: `--log-format` and `--access-log`."""
+"""The lines that a served process writes to stderr: `--log-format` and `--access-log`.
+
+Control characters are escaped, so that a server cannot rewrite the terminal.
+"""
 
 from __future__ import annotations
 
 import logging
+import re
 import sys
 
-from dovetail.cli.escaping import escape_control
+__all__ = ["choose_log_format", "chosen_log_format", "escape_control", "log_requests", "write_line"]
 
-__all__ = ["choose_log_format", "chosen_log_format", "log_requests", "write_line"]
+# Characters that move the cursor or start an escape sequence, except tab and newline.
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+def escape_control(text: str) -> str:
+    """The text with its control characters made visible."""
+    return _CONTROL.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
 
 
 class _Chosen:

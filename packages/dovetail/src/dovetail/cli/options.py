@@ -1,4 +1,4 @@
-"""Shared options of commands that connect to a server, and helpers for options."""
+"""Shared options of commands that connect to a server, and helpers for command lines."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ __all__ = [
     "TARGET_OPTIONS",
     "OptionMaker",
     "find_given",
+    "run_group",
     "with_options",
 ]
 
@@ -144,3 +145,14 @@ ANSWER_OPTIONS: Sequence[OptionMaker] = (
         help="Tell the server that it may work in this folder (repeatable).",
     ),
 )
+
+
+def run_group(group: click.Group, arguments: Sequence[str], prog_name: str) -> int:
+    """Run a command line; click exits the process with the exit code.
+
+    The arguments after `--` are a command that starts a server; they become `context.obj`.
+    """
+    words = list(arguments)
+    cut = words.index("--") if "--" in words else len(words)
+    group.main(args=words[:cut], prog_name=prog_name, obj=words[cut + 1 :])
+    return 0

@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from dovetail.cli.escaping import escape_control
+from dovetail.cli.log_format import escape_control
 from dovetail.wire import codec
 
 __all__ = [

@@ -1,7 +1,7 @@
-"""Readable output: lists, plain text, and sizes instead of binary data.
+"""Prints what a server offers and returns: signatures, lists, and results.
 
 Output of a server is untrusted: on a terminal its control characters are escaped, so that a tool
-cannot rewrite the screen or hide text.
+cannot rewrite the screen or hide text. Binary data is shown as its size.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from typing import Any
 import click
 import msgspec
 
-from dovetail.cli.escaping import escape_control
+from dovetail.cli.failures import FAILED_CALL, Failure
+from dovetail.cli.log_format import escape_control
 from dovetail.cli.output import (
     format_json,
     make_console,
@@ -21,8 +22,8 @@ from dovetail.cli.output import (
     print_pairs,
     print_wrapped,
 )
-from dovetail.cli.signatures import describe_prompt, describe_tool, shorten_tool
 from dovetail.client import CallResult
+from dovetail.schema import choices, kind, resolve, variants
 from dovetail.spec.models import (
     AudioContent,
     ContentBlock,
@@ -41,13 +42,164 @@ from dovetail.wire import codec
 
 __all__ = [
     "Listing",
+    "check_schemas",
     "describe_block",
     "describe_capabilities",
     "describe_contents",
+    "describe_prompt",
+    "describe_result",
+    "describe_schema",
+    "describe_tool",
+    "format_literal",
     "print_listing",
     "print_result",
     "print_text",
+    "unwrap_output",
 ]
+
+# The library would fetch any other dialect from the network.
+_DIALECTS = frozenset(
+    {
+        "http://json-schema.org/draft-04/schema",
+        "http://json-schema.org/draft-06/schema",
+        "http://json-schema.org/draft-07/schema",
+        "https://json-schema.org/draft/2019-09/schema",
+        "https://json-schema.org/draft/2020-12/schema",
+    }
+)
+
+
+def check_schemas(tool: Tool) -> None:
+    """Raise Failure if a schema of the tool is invalid; references are not followed."""
+    from jsonschema_rs import meta  # noqa: PLC0415 - only some commands need it
+
+    for name, schema in (("input", tool.input_schema), ("output", tool.output_schema)):
+        if schema is None:
+            continue
+        dialect = str(schema.get("$schema")).rstrip("#")
+        known = {"$schema": dialect} if dialect in _DIALECTS else {}
+        try:
+            meta.validate({**{key: schema[key] for key in schema if key != "$schema"}, **known})
+        except ValueError as error:
+            place = ".".join(map(str, getattr(error, "instance_path", ())))
+            problem = f"{place}: {getattr(error, 'message', error)}"
+            raise Failure(
+                f"The {name} schema of the tool {tool.name!r} is not valid: {problem}", FAILED_CALL
+            ) from None
+
+
+_NAMES = {
+    "string": "str",
+    "integer": "int",
+    "number": "float",
+    "boolean": "bool",
+    "null": "None",
+    "array": "list",
+    "object": "dict",
+}
+# Deeper types are shortened; the schema has the details.
+_MAX_DEPTH = 2
+# Lists and unions in each other; a schema may contain itself.
+_MAX_NESTED = 5
+
+
+def describe_tool(tool: Tool, *, with_result: bool = True) -> str:
+    """Name, arguments and result."""
+    schema = tool.input_schema
+    properties = schema.get("properties") or {}
+    required = schema.get("required") or []
+    parts = [
+        _describe_member(name, value, schema, is_required=name in required)
+        for name, value in properties.items()
+    ]
+    text = f"{tool.name}({', '.join(parts)})"
+    if tool.output_schema is None or not with_result:
+        return text
+    return f"{text} -> {describe_result(tool.output_schema)}"
+
+
+def _shorten_tool(tool: Tool) -> str:
+    """Name and names of the arguments; optional arguments have a question mark."""
+    properties = tool.input_schema.get("properties") or {}
+    required = tool.input_schema.get("required") or []
+    names = [name if name in required else f"{name}?" for name in properties]
+    return f"{tool.name}({', '.join(names)})"
+
+
+def describe_prompt(prompt: Prompt) -> str:
+    """Name and arguments; optional arguments have a question mark."""
+    arguments = prompt.arguments or []
+    names = [a.name if a.required else f"{a.name}?" for a in arguments]
+    return f"{prompt.name}({', '.join(names)})"
+
+
+def describe_result(output_schema: Mapping[str, Any]) -> str:
+    """The type of the result of a tool."""
+    return describe_schema(unwrap_output(output_schema), output_schema)
+
+
+def unwrap_output(schema: Mapping[str, Any]) -> Any:
+    """The schema of the value that a tool returns.
+
+    Servers wrap values other than objects in an object with the single member `result`.
+    """
+    properties = schema.get("properties") or {}
+    return properties["result"] if list(properties) == ["result"] else schema
+
+
+def _describe_member(name: str, value: Any, root: Mapping[str, Any], *, is_required: bool) -> str:
+    kind = describe_schema(value, root, depth=1)
+    if is_required:
+        return f"{name}: {kind}"
+    if isinstance(value, Mapping) and "default" in value:
+        return f"{name}: {kind} = {format_literal(value['default'])}"
+    return f"{name}?: {kind}"
+
+
+def describe_schema(schema: Any, root: Mapping[str, Any], depth: int = 0, nested: int = 0) -> str:
+    """A schema as a Python type."""
+    if not isinstance(schema, Mapping) or nested > _MAX_NESTED:
+        return "any"
+    schema = resolve(schema, root)
+    if listed := choices(schema, root):
+        return " | ".join(format_literal(choice.value) for choice in listed)
+    if branches := variants(schema, root):
+        each = (describe_schema(branch, root, depth, nested + 1) for _, branch in branches)
+        return " | ".join(dict.fromkeys(each))
+    found = kind(schema, root)
+    if found == "array" and "items" in schema:
+        return f"list[{describe_schema(schema['items'], root, depth + 1, nested + 1)}]"
+    if found == "object":
+        return _describe_object(schema, root, depth, nested)
+    return _NAMES.get(found, "any")
+
+
+def _describe_object(
+    schema: Mapping[str, Any], root: Mapping[str, Any], depth: int, nested: int
+) -> str:
+    properties = schema.get("properties")
+    if not properties:
+        values = schema.get("additionalProperties")
+        if isinstance(values, Mapping) and values:
+            return f"dict[str, {describe_schema(values, root, depth + 1, nested + 1)}]"
+        return "dict"
+    if depth >= _MAX_DEPTH:
+        return str(schema.get("title", "dict"))
+    required = schema.get("required") or []
+    inner = {
+        name: describe_schema(value, root, depth + 1, nested) for name, value in properties.items()
+    }
+    members = (
+        f"{name if name in required else f'{name}?'}: {text}" for name, text in inner.items()
+    )
+    return f"{{{', '.join(members)}}}"
+
+
+def format_literal(value: Any) -> str:
+    """A JSON value, as in a signature."""
+    # None and booleans as in Python, like the types; strings with JSON's double quotes.
+    return repr(value) if isinstance(value, bool | None) else codec.encode(value).decode()
+
 
 _INDENT = 2
 
@@ -81,7 +233,7 @@ def print_listing(listing: Listing) -> None:
 def _fit_tool(tool: Tool, width: int) -> str:
     """The signature if it fits in one line, otherwise only the names of the arguments."""
     full = describe_tool(tool)
-    return full if len(full) <= width else shorten_tool(tool)
+    return full if len(full) <= width else _shorten_tool(tool)
 
 
 def _print_section(title: str, rows: Iterable[tuple[str, str | None]]) -> None:

@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 import click
 
 from dovetail.cli.arguments import parse_value, split_pair
-from dovetail.cli.escaping import escape_control
 from dovetail.cli.failures import FAILED_CALL, WRONG_USAGE, Failure
+from dovetail.cli.log_format import escape_control
 from dovetail.client import ElicitRequest, ElicitResponse
 from dovetail.core.schema.validator import SchemaValidator
 from dovetail.errors import PeerError, UsageError
@@ -21,9 +21,7 @@ from dovetail.schema import choices, resolve
 from dovetail.wire import codec
 
 __all__ = [
-    "FormField",
     "Questions",
-    "read_fields",
 ]
 
 _YES_NO = {"y": True, "yes": True, "true": True, "n": False, "no": False, "false": False}
@@ -111,7 +109,7 @@ class FormField:
         return value
 
 
-def read_fields(form: Mapping[str, Any] | None) -> list[FormField]:
+def _read_fields(form: Mapping[str, Any] | None) -> list[FormField]:
     """The fields of the form in a request; none if the server only asks for a confirmation."""
     form = form or {}
     required = form.get("required") or ()
@@ -186,7 +184,7 @@ class Questions:
     # -- forms ------------------------------------------------------------------------------
 
     async def _fill_in(self, request: ElicitRequest) -> ElicitResponse:
-        fields = read_fields(request.schema)
+        fields = _read_fields(request.schema)
         given = self._given(fields)
         open_fields = [field for field in fields if field.name not in given]
         if self._ask is None or (given and not open_fields):

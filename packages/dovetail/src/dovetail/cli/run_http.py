@@ -14,18 +14,15 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dovetail.cli.applications import AppEndpoint
 from dovetail.cli.consoles import add_console, open_page, watch_guard
-from dovetail.cli.exit_deadline import ExitDeadline
-from dovetail.cli.gc_tuning import tune_gc
-from dovetail.cli.guards import choose_guard, guard_flags
-from dovetail.cli.loading import Loaded, load, split_spec
+from dovetail.cli.loading import AppEndpoint, Loaded, choose_guard, guard_flags, load, split_spec
 from dovetail.cli.log_format import log_requests, write_line
+from dovetail.cli.process import ExitDeadline, tune_gc
 from dovetail.cli.settings import HttpSettings, WorkerSettings
 from dovetail.cli.supervisor import EndpointReport, Supervisor, WorkerReport
 from dovetail.errors import MissingPackageError, StoreError, TransportError, UsageError
@@ -36,6 +33,7 @@ from dovetail.state import SQLiteBackend
 from dovetail.transports.asgi.messages import ServedApp
 from dovetail.transports.http_server import bind, serve_app
 from dovetail.transports.outer_app import OuterApp
+from dovetail.transports.path_router import PathRouter
 from dovetail.transports.streamable_http.app import HttpApp
 from dovetail.wire import codec
 
@@ -50,6 +48,7 @@ __all__ = [
     "make_runner",
     "open_listeners",
     "run_http",
+    "run_many",
     "serve_until_signal",
 ]
 
@@ -383,3 +382,40 @@ def _reachable(run: HttpSettings) -> str:
 
 def _log(text: str) -> None:
     write_line(text)
+
+
+def run_many(servers: Mapping[str, Server], run: HttpSettings) -> None:
+    """Serve until a signal arrives; a single server may have an empty name, for `/mcp`."""
+    if len(servers) > 1 and run.guard.issuer is not None:
+        # auth.prm.resource-matches: a token is for one URL
+        raise UsageError(
+            "--issuer and --resource work with one server only; run each server separately"
+        )
+    paths = {name: f"/{name}/mcp" if name else run.path for name in servers}
+    endpoints = [
+        AppEndpoint(paths[name], make_app(server, paths[name], run.guard.build(), run))
+        for name, server in servers.items()
+    ]
+
+    app: ServedApp = endpoints[0].app if len(endpoints) == 1 else PathRouter(dict(endpoints))
+    served = {
+        name: (server, endpoint.app)
+        for (name, server), endpoint in zip(servers.items(), endpoints, strict=True)
+    }
+    with_console = add_console(app, served, run)
+
+    def announce_all(port: int) -> None:
+        for endpoint in endpoints:
+            announce(describe(endpoint), port, run)
+        if with_console is not None:
+            announce_console(port, run)
+
+    with make_runner() as runner:
+        serve_until_signal(
+            with_console or app,
+            list(servers.values()),
+            bind(run.host, run.port),
+            run,
+            announce_all,
+            runner=runner,
+        )

@@ -1,4 +1,4 @@
-"""`dovetail run FILE`: serve over stdio, with few imports for a fast start."""
+"""`dovetail run FILE` and `server.run()`: serve over stdio, with few imports for a fast start."""
 
 from __future__ import annotations
 
@@ -12,11 +12,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dovetail.auth import GuardSettings
-from dovetail.cli.exit_deadline import ExitDeadline
-from dovetail.cli.gc_tuning import tune_gc
-from dovetail.cli.guards import choose_guard
-from dovetail.cli.loading import load, split_spec
+from dovetail.cli.loading import choose_guard, load, split_spec
 from dovetail.cli.log_format import write_line
+from dovetail.cli.process import ExitDeadline, take_snapshot, tune_gc, wait_for_change
+from dovetail.core.options import HttpAppOptions
 from dovetail.errors import TransportError, UsageError
 from dovetail.server import Server
 from dovetail.transports.stdio import serve_stdio
@@ -24,7 +23,7 @@ from dovetail.transports.stdio import serve_stdio
 if TYPE_CHECKING:
     from dovetail.auth import Guard
 
-__all__ = ["run_file", "run_server"]
+__all__ = ["run", "run_file", "run_server"]
 
 
 def run_file(text: str, guard: GuardSettings | None = None, *, reload: bool = False) -> int:
@@ -92,11 +91,6 @@ async def _serve(
 
 def _watch_files(text: str) -> Callable[[], Coroutine[Any, Any, str]] | None:
     """Return what waits for a change of the Python files beside FILE[:NAME]."""
-    from dovetail.cli.file_watcher import (  # noqa: PLC0415 - only with --reload
-        take_snapshot,
-        wait_for_change,
-    )
-
     parts = split_spec(text)
     if parts is None:
         return None
@@ -107,3 +101,16 @@ def _watch_files(text: str) -> Callable[[], Coroutine[Any, Any, str]] | None:
 def _report(error: Exception, code: int) -> int:
     write_line(f"dovetail: {error}", logging.ERROR)
     return code
+
+
+def run(server: Server, http: int | str | None, path: str, options: HttpAppOptions) -> int:
+    """Serve a server from its own file, for `server.run()`; returns the exit code."""
+    if http is None:
+        return run_server(server)
+    from dovetail.cli.run_http import run_server_http  # noqa: PLC0415 - uvicorn
+    from dovetail.cli.settings import HttpSettings, parse_address  # noqa: PLC0415 - only for HTTP
+
+    host, port = parse_address(str(http))
+    # A program that serves itself decides: `server.http_app(console=True)`.
+    run = HttpSettings(host=host, port=port, path=path, app=options, console=False)
+    return run_server_http(lambda: (server, server.http_app(path, **options)), run)

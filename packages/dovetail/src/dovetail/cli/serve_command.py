@@ -165,7 +165,7 @@ def _build(ready: Any, given: dict[str, Any], *, over_http: bool) -> Server | No
 
 
 def _serve_http(servers: dict[str, Server], http: HttpSettings) -> int:
-    from dovetail.cli.serve_many import run_many  # noqa: PLC0415 - uvicorn
+    from dovetail.cli.run_http import run_many  # noqa: PLC0415 - uvicorn
 
     try:
         or_fail(lambda: run_many(servers, http))

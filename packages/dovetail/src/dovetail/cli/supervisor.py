@@ -30,8 +30,8 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 
 from dovetail.cli import WORKER
-from dovetail.cli.file_watcher import take_snapshot, wait_for_change
 from dovetail.cli.log_format import chosen_log_format
+from dovetail.cli.process import take_snapshot, wait_for_change
 from dovetail.cli.settings import HttpSettings, WorkerSettings
 from dovetail.wire import codec
 
@@ -39,8 +39,6 @@ __all__ = [
     "EndpointReport",
     "Supervisor",
     "WorkerReport",
-    "read_all",
-    "stop_process",
 ]
 
 # Seconds before a restart, and from the end of the grace period until a worker is killed.
@@ -228,7 +226,7 @@ class Supervisor:
             os.close(writing)
         worker = _Worker(process, own)
         self._running.add(worker)
-        data = await read_all(reading)
+        data = await _read_all(reading)
         if not data:
             code = await process.wait()
             self._running.discard(worker)
@@ -253,7 +251,7 @@ class Supervisor:
         return codec.encode(replace(self._settings, worker=worker)).decode()
 
     async def _stop(self, worker: _Worker, number: signal.Signals = signal.SIGTERM) -> None:
-        await stop_process(worker.process, self._grace, number)
+        await _stop_process(worker.process, self._grace, number)
         self._running.discard(worker)
 
     async def _shut_down(self) -> None:
@@ -264,7 +262,7 @@ class Supervisor:
         self._folder.cleanup()
 
 
-async def stop_process(
+async def _stop_process(
     process: Process, grace: float, number: signal.Signals = signal.SIGTERM
 ) -> None:
     """Terminate a process; kill it some time after its grace period."""
@@ -277,7 +275,7 @@ async def stop_process(
         await process.wait()
 
 
-async def read_all(descriptor: int) -> bytes:
+async def _read_all(descriptor: int) -> bytes:
     """Everything that is written to a pipe until it is closed."""
     reader = asyncio.StreamReader()
     transport, _ = await asyncio.get_running_loop().connect_read_pipe(

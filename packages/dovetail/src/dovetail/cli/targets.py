@@ -1,4 +1,4 @@
-"""The target of commands that use a server, and the options for it.
+"""The target of commands that use a server, and the options and credentials for it.
 
 A Python file is imported into this process, which is faster than starting another one. Its output
 goes to stderr, because stdout is for the result.
@@ -6,18 +6,19 @@ goes to stderr, because stdout is for the result.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
+import re
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dovetail.cli.failures import COULD_NOT_START, WRONG_USAGE, Failure, or_fail
-from dovetail.cli.headers import read_headers
 from dovetail.cli.loading import load_server, split_spec
 from dovetail.client.config_files import expand, read_servers
 from dovetail.client.local_caller import LocalCaller
@@ -25,16 +26,90 @@ from dovetail.client.targets import Target, is_url
 from dovetail.core.permission import read_scopes
 from dovetail.core.principal import Principal
 from dovetail.errors import TransportError, UsageError
+from dovetail.net.http_endpoint import parse_url
 from dovetail.server import Server
+
+if TYPE_CHECKING:
+    from dovetail.client.auth import OAuth
 
 __all__ = [
     "GivenTarget",
     "TargetOptions",
     "find_target",
     "hidden_hint",
+    "make_auth",
     "read_entry",
+    "read_headers",
+    "read_login_headers",
     "split_words",
 ]
+
+# A token (RFC 9110 section 5.6.2), which is the syntax of a header name.
+_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+
+
+def read_headers(lines: Sequence[str], token_env: str | None) -> dict[str, str]:
+    """The headers to send with every request; raises UsageError, which never shows a value."""
+    headers: dict[str, str] = {}
+    for number, line in enumerate([*lines, *_read_token(token_env)], 1):
+        name, colon, value = line.partition(":")
+        if not colon:
+            # The text may be a token without a header name, so it is not shown.
+            text = f"Header {number} ({len(line)} characters) has no colon"
+            raise UsageError(f"{text}; expected 'Name: value', like 'Authorization: Bearer x'")
+        name = name.strip()
+        if not _HEADER_NAME.fullmatch(name):
+            # The rest may be the value (`Name=value:...`), so only the valid start is shown.
+            start = _HEADER_NAME.match(name)
+            given = f"it begins with {start[0]!r}" if start else "the name is missing"
+            text = f"Header {number} has an invalid name: {given}"
+            raise UsageError(
+                f"{text}; expected 'Name: value', where Name has letters, digits and -"
+            )
+        if name.lower() in (known.lower() for known in headers):
+            raise UsageError(f"The header {name} is given twice; give it once")
+        headers[name] = value.strip()
+    return headers
+
+
+def _read_token(variable: str | None) -> list[str]:
+    if variable is None:
+        return []
+    token = os.environ.get(variable)
+    if not token:
+        state = "not set" if token is None else "empty"
+        raise UsageError(f"--token-env: the environment variable {variable!r} is {state}")
+    return [f"Authorization: Bearer {token}"]
+
+
+def make_auth(url: str) -> OAuth | None:
+    """The authorization with the stored login; None if no token may be sent to this URL."""
+    from dovetail.client.auth import OAuth  # noqa: PLC0415 - only URLs need it
+
+    # Only `dovetail login` opens a browser: any other command may run in a script.
+    auth = OAuth(interactive=False)
+    try:
+        auth.authorize(parse_url(url))
+    except UsageError:
+        # Tokens are not sent over plain HTTP; the server may work without one.
+        return None
+    return auth
+
+
+def read_login_headers(url: str) -> dict[str, str]:
+    """The headers of the stored login, renewed if it expires; empty if there is none."""
+    auth = make_auth(url)
+    if auth is None:
+        return {}
+    authorizer = auth.authorize(parse_url(url))
+
+    async def read() -> dict[str, str]:
+        try:
+            return dict(await authorizer.headers("POST", url))
+        finally:
+            await authorizer.close()
+
+    return asyncio.run(read())
 
 
 def read_entry(file: str, name: str | None) -> Mapping[str, Any]:

@@ -11,7 +11,7 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.routing import Host, Mount, Route
 
 from dovetail import Server
-from dovetail.cli.applications import find_endpoints, is_asgi_app, is_inside
+from dovetail.cli.loading import find_endpoints, is_asgi_app, is_inside
 from dovetail.transports.path_router import PathRouter
 
 ONE, TWO = Server("one").http_app(), Server("two").http_app("/two")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dovetail.cli.file_watcher import take_snapshot
+from dovetail.cli.process import take_snapshot
 
 
 def write(path: Path) -> str:

@@ -6,7 +6,7 @@ import sys
 SCRIPT = """
 import gc
 before = gc.get_threshold()[0]
-from dovetail.cli.gc_tuning import tune_gc
+from dovetail.cli.process import tune_gc
 frozen = gc.get_freeze_count()
 tune_gc()
 assert gc.get_freeze_count() > frozen + 1000

@@ -16,7 +16,7 @@ from click.testing import CliRunner, Result
 from dovetail.cli.app import app
 from dovetail.cli.failures import Failure
 from dovetail.cli.generate_command import write_client_module
-from dovetail.cli.schema_check import check_schemas
+from dovetail.cli.printing import check_schemas
 from dovetail.client import Client
 from dovetail.errors import PeerError, ToolError
 from dovetail.spec.models import Tool

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from dovetail.auth import Guard, GuardSettings
-from dovetail.cli.guards import choose_guard
-from dovetail.cli.loading import Loaded, load
+from dovetail.cli.loading import Loaded, choose_guard, load
 from dovetail.errors import UsageError
 from tests.patience import CAP
 

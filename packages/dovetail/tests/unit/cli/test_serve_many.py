@@ -13,7 +13,7 @@ from tests.patience import CAP
 PROGRAM = """
 from dovetail import Server
 from dovetail.cli.settings import HttpSettings
-from dovetail.cli.serve_many import run_many
+from dovetail.cli.run_http import run_many
 
 servers = {}
 for name in ("oak", "pine"):

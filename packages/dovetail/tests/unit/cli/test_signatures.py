@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dovetail.cli.signatures import describe_prompt, describe_schema, describe_tool
+from dovetail.cli.printing import describe_prompt, describe_schema, describe_tool
 from dovetail.spec.models import Prompt, PromptArgument, Tool
 
 

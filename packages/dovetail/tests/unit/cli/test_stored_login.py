@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dovetail.cli.stored_login import make_auth, read_login_headers
+from dovetail.cli.targets import make_auth, read_login_headers
 from dovetail.client.auth import login
 from tests.unit.client.auth.authority import Visitor, fake_authority
 from tests.unit.client.auth.authority import make_auth as make_interactive

@@ -1,36 +1,42 @@
-"""`dovetail list`: what a server offers, or one tool or prompt with its arguments."""
+"""`dovetail list`: what a server offers, or one entry with its arguments; `dovetail inspect`."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import click
+import msgspec
 
-from dovetail.cli.client_runs import run_with_client
-from dovetail.cli.lookup import find_named
+from dovetail.cli.arguments import find_named
+from dovetail.cli.client_runs import close_server, make_client, run_with_client
 from dovetail.cli.options import TARGET_OPTIONS, with_options
-from dovetail.cli.output import print_heading, print_json, print_wrapped
-from dovetail.cli.printing import Listing, print_listing
-from dovetail.cli.schema_check import check_schemas
-from dovetail.cli.signatures import (
+from dovetail.cli.output import print_heading, print_json, print_pairs, print_wrapped
+from dovetail.cli.printing import (
+    Listing,
+    check_schemas,
+    describe_capabilities,
     describe_prompt,
     describe_result,
     describe_schema,
     describe_tool,
     format_literal,
+    print_listing,
     unwrap_output,
 )
 from dovetail.cli.targets import TargetOptions, find_target, split_words
 from dovetail.client import Client
+from dovetail.client.targets import Target
+from dovetail.errors import DovetailError
 from dovetail.schema import resolve, variants
-from dovetail.spec.models import Prompt, Tool, ToolAnnotations
+from dovetail.spec.models import Implementation, Prompt, Tool, ToolAnnotations
+from dovetail.spec.revisions import REVISIONS
 
 __all__ = [
+    "inspect",
     "list_command",
-    "print_page",
-    "read_listing",
 ]
 
 # Keywords of JSON Schema for the least and the most, and of what.
@@ -68,7 +74,7 @@ class _Member:
     depth: int
 
 
-def print_page(entry: Tool | Prompt) -> None:
+def _print_page(entry: Tool | Prompt) -> None:
     """Print everything that a server says about a tool or a prompt; raises Failure."""
     if isinstance(entry, Tool):
         check_schemas(entry)
@@ -199,18 +205,18 @@ def list_command(
     """
     options = TargetOptions(**given)
     target, names = split_words(words, command, "list TARGET [TOOL]", count=0, most=1)
-    listing = run_with_client(find_target(target, command, options), options, read_listing)
+    listing = run_with_client(find_target(target, command, options), options, _read_listing)
     if names:
         entries: list[Tool | Prompt] = [*listing.tools, *listing.prompts]
         found = find_named(names[0], "tool or prompt", entries)
-        print_json(found) if as_json else print_page(found)
+        print_json(found) if as_json else _print_page(found)
     elif as_json:
         print_json(listing)
     else:
         print_listing(listing)
 
 
-async def read_listing(client: Client) -> Listing:
+async def _read_listing(client: Client) -> Listing:
     """Everything that a server offers."""
     return Listing(
         capabilities=client.capabilities,
@@ -219,3 +225,73 @@ async def read_listing(client: Client) -> Listing:
         resources=await client.list_resources(),
         templates=await client.list_templates(),
     )
+
+
+@click.command()
+@click.argument("target", required=False)
+@with_options(TARGET_OPTIONS)
+@click.pass_obj
+def inspect(command: list[str], /, target: str | None, as_json: bool, **given: Any) -> None:
+    """Show the name, capabilities and supported revisions of a server."""
+    options = TargetOptions(**given)
+    found = find_target(target, command, options)
+    facts = run_with_client(found, options, _read_facts)
+    facts["revisions"] = _find_revisions(found, options)
+    if as_json:
+        print_json(facts)
+    else:
+        _print_facts(facts)
+
+
+async def _read_facts(client: Client) -> dict[str, Any]:
+    listing = await _read_listing(client)
+    return {
+        "server": client.server_info,
+        "revision": client.revision,
+        "instructions": client.instructions,
+        **msgspec.structs.asdict(listing),
+    }
+
+
+def _find_revisions(target: Target, options: TargetOptions) -> list[str]:
+    """Try each revision on a separate connection, because legacy servers name only one."""
+
+    async def supports(date: str) -> bool:
+        try:
+            async with make_client(target, options, mode=date):
+                return True
+        except (DovetailError, TimeoutError):
+            return False
+
+    async def try_all() -> list[bool]:
+        try:
+            return await asyncio.gather(*(supports(revision.date) for revision in REVISIONS))
+        finally:
+            await close_server(target)
+
+    supported = asyncio.run(try_all())
+    return [
+        revision.date
+        for revision, is_supported in zip(REVISIONS, supported, strict=True)
+        if is_supported
+    ]
+
+
+def _print_facts(facts: dict[str, Any]) -> None:
+    server: Implementation | None = facts["server"]
+    kinds = ("tool", "prompt", "resource", "template")
+    pairs = [
+        ("Server", "(no name given)" if server is None else f"{server.name} {server.version}"),
+        ("Title", (server.title if server is not None else None) or ""),
+        ("Negotiated", facts["revision"]),
+        ("Revisions", ", ".join(facts["revisions"])),
+        ("Capabilities", describe_capabilities(facts["capabilities"])),
+        ("Offers", ", ".join(_count(kind, len(facts[f"{kind}s"])) for kind in kinds)),
+        ("Instructions", facts["instructions"] or ""),
+        *(("Tool", describe_tool(tool)) for tool in facts["tools"]),
+    ]
+    print_pairs([(name, value) for name, value in pairs if value])
+
+
+def _count(kind: str, number: int) -> str:
+    return f"{number} {kind}" if number == 1 else f"{number} {kind}s"
