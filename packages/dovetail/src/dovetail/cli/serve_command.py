@@ -78,8 +78,8 @@ def _command_for_one(name: str) -> click.Command:
     except PluginError as error:
         return unavailable(name, str(error))
 
-    def run(**given: Any) -> None:
-        guard, http = _read(given)
+    def run(shared: dict[str, Any], given: dict[str, Any]) -> None:
+        guard, http = _read(shared, given)
         server = _build(ready, given, over_http=http is not None)
         if server is None:
             raise Failure(f"Missing argument: dovetail serve {name} PATH", WRONG_USAGE)
@@ -93,8 +93,8 @@ def _command_for_one(name: str) -> click.Command:
 def _command_for_all() -> click.Command:
     loaded, missing = _load_all()
 
-    def run(**given: Any) -> None:
-        _, http = _read(given, _DEFAULT_PORT)
+    def run(shared: dict[str, Any], given: dict[str, Any]) -> None:
+        _, http = _read(shared, given, _DEFAULT_PORT)
         assert http is not None
         for reason in missing:
             click.echo(f"skipped: {reason}", err=True)
@@ -140,19 +140,28 @@ _SHARED = (*HTTP_OPTIONS, *CONSOLE_OPTIONS, LOG_FORMAT_OPTION, *GUARD_OPTIONS, *
 
 
 def _make_command(
-    name: str, summary: str, own: list[click.Parameter], run: Callable[..., None]
+    name: str,
+    summary: str,
+    own: list[click.Parameter],
+    run: Callable[[dict[str, Any], dict[str, Any]], None],
 ) -> click.Command:
-    command = click.command(name, help=summary)(with_options(_SHARED)(run))
+    """A command that calls `run` with the values of the shared options, and with the others."""
+
+    def split(**given: Any) -> None:
+        run({each: given.pop(each) for each in shared if each in given}, given)
+
+    command = click.command(name, help=summary)(with_options(_SHARED)(split))
+    shared = [str(option.name) for option in command.params]
     names = {parameter.name for parameter in own}
     # A server's own option replaces the shared option of the same name.
-    command.params = [*own, *(shared for shared in command.params if shared.name not in names)]
+    command.params = [*own, *(option for option in command.params if option.name not in names)]
     return command
 
 
 def _read(
-    given: dict[str, Any], default_address: str | None = None
+    shared: dict[str, Any], given: dict[str, Any], default_address: str | None = None
 ) -> tuple[GuardSettings, HttpSettings | None]:
-    guard, http = or_fail(lambda: read_settings(given, default_address=default_address))
+    guard, http = or_fail(lambda: read_settings(shared, default_address=default_address))
     # The server gets it too, because some servers have their own read-only mode.
     given["read_only"] = guard.read_only
     return guard, http

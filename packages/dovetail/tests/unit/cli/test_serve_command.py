@@ -103,6 +103,23 @@ def test_all_serves_installed_servers_and_names_the_others(servers: list[Any]) -
     assert "skipped: shed requires --shed" in said.output
 
 
+def test_a_server_may_have_an_argument_named_like_a_setting(
+    servers: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[dict[str, Any]] = []
+
+    def build(**given: Any) -> Server:
+        seen.append(given)
+        return Server("garden")
+
+    garden = sys.modules["garden_command"]
+    monkeypatch.setattr(garden, "ARGUMENTS", (click.Argument(["path"], required=False),))
+    monkeypatch.setattr(garden, "build", build)
+    said = CliRunner().invoke(serve_command.serve, ["garden", "plot", "--http", "0", "--read-only"])
+    assert said.exit_code == 0, said.output
+    assert seen == [{"beds": 1, "path": "plot", "read_only": True, "over_http": True}]
+
+
 def test_a_server_without_its_required_option_is_rejected(servers: list[Any]) -> None:
     said = CliRunner().invoke(serve_command.serve, ["shed"])
     assert said.exit_code == 2 and "dovetail serve shed PATH" in said.output
