@@ -106,8 +106,8 @@ class ApiKeys:
 
 def _known(record: KeyRecord) -> _Known:
     principal = Principal(f"key:{record.id}", record.scopes, {"label": record.label})
-    kept = tuple(
+    hashes = tuple(
         _Secret(base64.b64decode(each.salt), base64.b64decode(each.hash), each.until)
         for each in record.hashes
     )
-    return _Known(record, principal, kept)
+    return _Known(record, principal, hashes)

@@ -108,10 +108,10 @@ class KeyFile:
             if not record.is_valid(now):
                 raise UsageError(f"Key {id} is revoked or expired; add a new one")
             text, stored = _new_secret(id)
-            kept = [each for each in record.hashes if each.until is None or each.until > now]
-            for each in kept:
+            valid = [each for each in record.hashes if each.until is None or each.until > now]
+            for each in valid:
                 each.until = min(now + grace, each.until or now + grace)
-            record.hashes = [stored, *(kept if grace > 0 else ())]
+            record.hashes = [stored, *(valid if grace > 0 else ())]
         return record, text
 
     def revoke(self, id: str) -> KeyRecord:

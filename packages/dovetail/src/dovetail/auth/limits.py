@@ -15,7 +15,7 @@ __all__ = ["Limits", "RateLimiter", "all_busy", "caller_busy", "over_rate"]
 
 K = TypeVar("K")
 
-# Callers whose buckets are kept; full buckets are dropped first.
+# Callers with a bucket; full buckets are dropped first.
 _MAX_CALLERS = 10_000
 # Seconds to suggest for a retry; when a running call will end is unknown.
 _RETRY_AFTER = 1.0

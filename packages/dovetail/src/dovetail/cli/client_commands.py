@@ -252,12 +252,12 @@ def subscribe(
 
 
 def _report_refused(wanted: list[str], refused: Sequence[str]) -> None:
-    kept = [name for name in wanted if name not in refused]
-    if not kept:
+    reported = [name for name in wanted if name not in refused]
+    if not reported:
         raise Failure(f"The server does not report changes of {', '.join(refused)}", FAILED_CALL)
     for name in refused:
         click.echo(f"The server does not report changes of {name}", err=True)
-    click.echo(f"Waiting for changes of {', '.join(kept)}; press Ctrl-C to stop", err=True)
+    click.echo(f"Waiting for changes of {', '.join(reported)}; press Ctrl-C to stop", err=True)
 
 
 def _print_change(change: Change, out: TextIO, *, as_json: bool) -> None:

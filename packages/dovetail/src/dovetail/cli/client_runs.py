@@ -202,7 +202,7 @@ async def read_line(prompt: str) -> str | None:
         try:
             data = os.read(descriptor, _MAX_LINE)
         except OSError:
-            data = b""  # the terminal is gone
+            data = b""  # the terminal was closed
         if not line.done():
             line.set_result(data.decode(errors="replace").rstrip("\r\n") if data else None)
 

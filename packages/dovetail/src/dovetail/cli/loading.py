@@ -90,13 +90,13 @@ def _walk(app: Any, prefix: str, seen: set[int]) -> Iterator[tuple[str, Any]]:
     yield prefix, app
     if inspect.isfunction(app):
         variables = inspect.getclosurevars(app)
-        kept: Mapping[str, Any] = {**variables.globals, **variables.nonlocals}
+        parts: Mapping[str, Any] = {**variables.globals, **variables.nonlocals}
     else:
-        kept = getattr(app, "__dict__", {})
+        parts = getattr(app, "__dict__", {})
         # Starlette's Mount removes its path from the path of a request; Route does not.
-        if isinstance(kept.get("path"), str) and "app" in kept and "endpoint" not in kept:
-            prefix += kept["path"]
-    for value in kept.values():
+        if isinstance(parts.get("path"), str) and "app" in parts and "endpoint" not in parts:
+            prefix += parts["path"]
+    for value in parts.values():
         for inner in _members(value):
             yield from _walk(inner, prefix, seen)
 

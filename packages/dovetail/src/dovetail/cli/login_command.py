@@ -1,6 +1,6 @@
 """`dovetail login`, `logout` and `whoami`: logins at servers that use OAuth.
 
-The tokens are kept for the other commands, which use them for the same URL.
+Other commands use the stored tokens for the same URL.
 """
 
 from __future__ import annotations

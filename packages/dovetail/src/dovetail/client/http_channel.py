@@ -249,7 +249,7 @@ class HttpChannel(Channel):
         self._endpoint = parse_url(url)
         self.address: tuple[str, int] | None = (self._endpoint.host, self._endpoint.port)
         self._own_headers = [
-            # Compression is not supported; some servers compress unless told not to.
+            # Compression is not supported; some servers compress unless a header says not to.
             ("Accept-Encoding", "identity"),
             *check_own_headers(headers or {}),
         ]

@@ -124,7 +124,7 @@ class ClientHttpSession:
     async def _follow(
         self, cursor: Cursor, take: Callable[[bytes], bool], is_settled: asyncio.Event
     ) -> None:
-        idle_rounds = 0
+        idle_attempts = 0
         while True:
             seen, begun = cursor.events, time.monotonic()
             failure = TransportError(f"{self._pool.endpoint} keeps closing its GET stream")
@@ -141,11 +141,11 @@ class ClientHttpSession:
                 failure, is_broken = error, True
             # Servers and proxies may close a stream that has been idle for a while.
             is_stable = cursor.events > seen or time.monotonic() - begun > _STABLE_SECONDS
-            idle_rounds = 0 if is_stable else idle_rounds + 1
-            if idle_rounds >= _MAX_ATTEMPTS:
+            idle_attempts = 0 if is_stable else idle_attempts + 1
+            if idle_attempts >= _MAX_ATTEMPTS:
                 raise failure
-            if not is_broken or idle_rounds > 1:
-                await _pause(cursor, idle_rounds)
+            if not is_broken or idle_attempts > 1:
+                await _pause(cursor, idle_attempts)
 
     async def _get(
         self, cursor: Cursor, take: Callable[[bytes], bool], is_settled: asyncio.Event | None
@@ -187,13 +187,13 @@ class ClientHttpSession:
             return is_answered
 
         where = self._pool.endpoint
-        idle_rounds = 0
+        idle_attempts = 0
         while cursor.can_resume and not is_answered:
-            if not is_broken or idle_rounds:
-                await _pause(cursor, idle_rounds)
+            if not is_broken or idle_attempts:
+                await _pause(cursor, idle_attempts)
             seen = cursor.events
             why = "the stream has no new events"
-            is_gone = False
+            is_unreachable = False
             try:
                 if not await self._get(cursor, watch, None):
                     text = f"The response to {method} was cut off, and {where} does not resume it"
@@ -202,9 +202,9 @@ class ClientHttpSession:
                 if self._pool.is_closed:
                     raise
                 why = str(error)
-                is_gone = isinstance(error, UnreachableError)
-            idle_rounds = 0 if cursor.events > seen else idle_rounds + 1
-            if is_gone or idle_rounds >= _MAX_ATTEMPTS:
+                is_unreachable = isinstance(error, UnreachableError)
+            idle_attempts = 0 if cursor.events > seen else idle_attempts + 1
+            if is_unreachable or idle_attempts >= _MAX_ATTEMPTS:
                 raise TransportError(f"The response to {method} from {where} was cut off: {why}")
 
     # -- shutdown -----------------------------------------------------------------------------
@@ -228,7 +228,7 @@ class ClientHttpSession:
                 pass
 
 
-async def _pause(cursor: Cursor, idle_rounds: int) -> None:
+async def _pause(cursor: Cursor, idle_attempts: int) -> None:
     """Wait for the delay that the server set, doubled after each attempt without events."""
     milliseconds = _RETRY_MS if cursor.retry_ms is None else cursor.retry_ms
-    await asyncio.sleep(milliseconds / 1000 * 2**idle_rounds)
+    await asyncio.sleep(milliseconds / 1000 * 2**idle_attempts)

@@ -92,7 +92,7 @@ class CallResult:
         """Whether the structured content is `{"result": value}` around the tool's value.
 
         The text has the value itself (2025-06-18 server/tools), so a tool that returns such an
-        object is told apart.
+        object is distinguished.
         """
         found = self.structured
         if not isinstance(found, dict) or found.keys() != {"result"}:

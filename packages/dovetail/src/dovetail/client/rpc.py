@@ -44,8 +44,8 @@ __all__ = ["Listener", "PendingRequest", "ProgressCallback", "RpcConnection"]
 
 ProgressCallback: TypeAlias = Callable[[ProgressParams], Awaitable[None] | None]
 
-# How many unexpected messages are kept to explain a timeout.
-_KEPT_UNEXPECTED = 5
+# Unexpected messages that are stored to explain a timeout.
+_MAX_UNEXPECTED = 5
 # Time for the last notifications, in both directions, before the channel closes.
 _DRAIN_SECONDS = 0.5
 
@@ -110,7 +110,7 @@ class RpcConnection:
         self._numbers = count(1)
         self._pending: dict[bytes, PendingRequest] = {}
         self._close_error: TransportError | None = None
-        self._unexpected: deque[str] = deque(maxlen=_KEPT_UNEXPECTED)
+        self._unexpected: deque[str] = deque(maxlen=_MAX_UNEXPECTED)
 
     async def open(self) -> None:
         """Open the channel; raises TransportError."""

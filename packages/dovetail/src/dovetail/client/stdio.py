@@ -2,7 +2,7 @@
 
 The child gets its own process group, so that launchers such as `npx` or `uv` are stopped together
 with the processes they start, and Ctrl-C in a terminal reaches the client first. The last lines of
-stderr are kept, because they explain why a server exited.
+stderr are stored, because they explain why a server exited.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from dovetail.wire.framing import LineBuffer, Oversized, encode_line
 __all__ = ["Command", "StdioChannel"]
 
 _CHUNK = 65536
-_KEPT_LINES = 20
+_MAX_STDERR_LINES = 20
 # A screenshot in base64 is a few MiB; a longer line is an error.
 _MAX_LINE = 64 * 1024 * 1024
 # The official SDKs wait this long after closing stdin and after SIGTERM.
@@ -60,7 +60,7 @@ class StdioChannel(Channel):
         self._echo_stderr = echo_stderr
         self._process: asyncio.subprocess.Process | None = None
         self._readers: list[asyncio.Task[None]] = []
-        self._stderr: deque[str] = deque(maxlen=_KEPT_LINES)
+        self._stderr: deque[str] = deque(maxlen=_MAX_STDERR_LINES)
         self._closing = False
 
     async def open(self, on_message: OnMessage, on_closed: OnClosed) -> None:

@@ -60,7 +60,7 @@ class CallState:
         self.is_running: bool = running
         # The function should stop: its value is not used.
         self.is_cancelled: bool = cancelled
-        # Nobody waits for the answer of the function.
+        # The answer of the function is not needed.
         self.is_withdrawn: bool = withdrawn
         # Notifications and questions that belong to the call may be sent.
         self.is_open: bool = is_open

@@ -42,8 +42,8 @@ class Identity(NamedTuple):
         capabilities = dict(self.capabilities())
         if not channels.changes:
             for name, members in capabilities.items():
-                kept = {key: value for key, value in members.items() if key not in _CHANGES}
-                capabilities[name] = kept
+                others = {key: value for key, value in members.items() if key not in _CHANGES}
+                capabilities[name] = others
         if not channels.messages:
             capabilities.pop("logging", None)
         if not revision.completions_capability:

@@ -144,7 +144,7 @@ class Request(CallFacts, Generic[R]):
         return perf_counter() - self.started if self._duration is None else self._duration
 
     def add_done_callback(self, callback: Callable[[Self], None]) -> None:
-        """Call `callback(request)` when the response is ready or nobody waits for it any more.
+        """Call `callback(request)` when the response is ready or is not needed any more.
 
         By then the request has its `outcome`, `size`, `duration`, `error` and `code`. The last
         callback is called first. Only for middleware of a guard.

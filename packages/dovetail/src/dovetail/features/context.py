@@ -220,7 +220,7 @@ class Context(CallFacts, Generic[LifespanT]):
 
     @property
     def session_state(self) -> SessionState:
-        """Values kept for the caller between requests: `await ctx.session_state.get("key")`.
+        """Values stored for the caller between requests: `await ctx.session_state.get("key")`.
 
         They belong to the authenticated caller, or to the session of an anonymous legacy client.
         Raises ToolError if there is neither.

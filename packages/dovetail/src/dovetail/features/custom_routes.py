@@ -170,8 +170,8 @@ class CustomRoutes:
             self._remove(route)
 
     def _remove(self, route: CustomRoute) -> None:
-        kept = [each for each in self._by_path.get(route.key, ()) if each[:3] != route[:3]]
-        self._by_path[route.key] = kept
+        others = [each for each in self._by_path.get(route.key, ()) if each[:3] != route[:3]]
+        self._by_path[route.key] = others
         for outer, _ in self._outer:
             outer._remove(route)
 

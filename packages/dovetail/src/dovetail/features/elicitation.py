@@ -242,9 +242,9 @@ def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
     variants = schema.get("anyOf")
     if not variants:
         return schema
-    kept = [v for v in variants if v.get("type") != "null"]
+    others = [v for v in variants if v.get("type") != "null"]
     rest = {k: v for k, v in schema.items() if k != "anyOf"}
-    return {**kept[0], **rest} if len(kept) == 1 else schema
+    return {**others[0], **rest} if len(others) == 1 else schema
 
 
 def fit_form(form: dict[str, Any], revision: Revision) -> dict[str, Any]:

@@ -81,7 +81,7 @@ def _property_of(slot: Any) -> property:
 
 @_decoded_on_access
 class _CalledTool(ToolResult):
-    """The result of a tool, decoded when somebody looks at it."""
+    """The result of a tool, decoded on first access."""
 
     __slots__ = ("_outcome", "revision")
 
@@ -155,7 +155,7 @@ class CallTool(Request[ToolResult]):
         return self._call.services.host.find_tool(self.name)
 
     def _changed_params(self) -> Params | None:
-        """Return the params with this name and these arguments; None if nobody looked at them."""
+        """Return the params with this name and these arguments; None if they were not accessed."""
         if self._name is None and self._arguments is None:
             return None
         params: CallToolParams = self._call.received  # type: ignore[assignment]
@@ -321,7 +321,7 @@ class ListPage(Generic[T]):
 
 @_decoded_on_access
 class _EncodedPage(ListPage[T]):
-    """A page as the server keeps it, decoded when somebody looks at it."""
+    """A page as the server stores it, decoded on first access."""
 
     __slots__ = ("_item", "_member", "_outcome")
 

@@ -25,7 +25,7 @@ __all__ = ["ResultCache"]
 _VOLATILE_CLAIMS = frozenset({"auth_time", "exp", "iat", "jti", "nbf", "sid"})
 
 
-class _Kept(NamedTuple):
+class _Entry(NamedTuple):
     result: ToolResult
     expires: float
     size: int
@@ -57,12 +57,12 @@ class ResultCache(Middleware):
         self._max_entries = max_entries
         self._max_bytes = max_bytes
         self._clock = clock
-        self._kept: OrderedDict[tuple[Any, ...], _Kept] = OrderedDict()
+        self._entries: OrderedDict[tuple[Any, ...], _Entry] = OrderedDict()
         self._size = 0
 
     def clear(self) -> None:
         """Forget all results."""
-        self._kept.clear()
+        self._entries.clear()
         self._size = 0
 
     async def call_tool(self, request: CallTool, call_next: CallNext[ToolResult]) -> ToolResult:
@@ -70,11 +70,11 @@ class ResultCache(Middleware):
         if not self._caches(request):
             return await call_next(request)
         key = _key_of(request)
-        kept = self._kept.get(key)
-        if kept is not None and kept.expires > self._clock():
-            self._kept.move_to_end(key)
+        entry = self._entries.get(key)
+        if entry is not None and entry.expires > self._clock():
+            self._entries.move_to_end(key)
             # Middleware further outside may change what it gets.
-            return copy.deepcopy(kept.result)
+            return copy.deepcopy(entry.result)
         result = await call_next(request)
         if not result.is_error:
             self._keep(key, result)
@@ -95,15 +95,15 @@ class ResultCache(Middleware):
         self._drop(key)
         if size > self._max_bytes:
             return
-        self._kept[key] = _Kept(copy.deepcopy(result), self._clock() + self._ttl, size)
+        self._entries[key] = _Entry(copy.deepcopy(result), self._clock() + self._ttl, size)
         self._size += size
-        while len(self._kept) > self._max_entries or self._size > self._max_bytes:
-            self._drop(next(iter(self._kept)))
+        while len(self._entries) > self._max_entries or self._size > self._max_bytes:
+            self._drop(next(iter(self._entries)))
 
     def _drop(self, key: tuple[Any, ...]) -> None:
-        kept = self._kept.pop(key, None)
-        if kept is not None:
-            self._size -= kept.size
+        entry = self._entries.pop(key, None)
+        if entry is not None:
+            self._size -= entry.size
 
 
 def _key_of(request: CallTool) -> tuple[Any, ...]:

@@ -48,9 +48,9 @@ class ResultLimit(Middleware):
         # Structured data must match the output schema, so a part of it is of no use.
         if not self._cut or len(texts) < len(blocks) or result.structured is not UNSET:
             raise _too_large(size, limit)
-        kept = "\n".join(texts).encode()[:limit].decode(errors="ignore")
+        shortened = "\n".join(texts).encode()[:limit].decode(errors="ignore")
         note = f"[cut: the result has {size:,} bytes, the limit is {limit:,}; ask for less]"
-        return ToolResult(f"{kept}\n{note}", is_error=result.is_error, meta=result.meta)
+        return ToolResult(f"{shortened}\n{note}", is_error=result.is_error, meta=result.meta)
 
     async def read_resource(
         self, request: ReadResource, call_next: CallNext[ReadResourceResult]

@@ -1,4 +1,4 @@
-"""Background tasks: kept alive until they end, with their exceptions reported.
+"""Background tasks: referenced until they end, with their exceptions reported.
 
 A user's callback may raise anything. Its exception goes to the event loop's exception handler
 instead of ending the stream that called it.

@@ -24,8 +24,8 @@ Headers = Sequence[tuple[str, str]]
 
 # Bytes of a body that wait to be read before the connection stops receiving.
 _MAX_UNREAD = 128 * 1024
-# Heads of requests that are kept on a connection.
-_KEPT_HEADS = 16
+# Encoded heads of requests that a connection caches.
+_MAX_HEADS = 16
 # Headers of a response.
 _MAX_HEADERS = 500
 # How long a graceful close may take.
@@ -318,7 +318,7 @@ class HttpConnection(asyncio.Protocol):
         key = (method, resource, *headers)
         head = self._heads.get(key)
         if head is None:
-            if len(self._heads) >= _KEPT_HEADS:
+            if len(self._heads) >= _MAX_HEADS:
                 self._heads.clear()
             lines = [f"{method} {resource} HTTP/1.1", f"Host: {self.endpoint.authority}"]
             lines += [f"{name}: {value}" for name, value in headers]

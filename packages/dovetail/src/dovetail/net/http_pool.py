@@ -97,7 +97,7 @@ class _Answer(asyncio.Protocol):
 
 
 _CONNECT_SECONDS = 10.0
-# Idle connections that are kept.
+# Idle connections that stay open.
 _MAX_IDLE = 32
 # uvicorn and node close idle connections after five seconds. A request that meets that
 # moment may or may not be processed, so connections are reused for less long.

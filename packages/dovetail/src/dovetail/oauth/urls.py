@@ -81,7 +81,7 @@ class UrlPolicy:
         return self._server_address
 
     def check(self, url: object, what: str) -> Endpoint:
-        """The endpoint of a URL that somebody else named; raises AuthorizationError."""
+        """The endpoint of a URL that another party named; raises AuthorizationError."""
         if not isinstance(url, str):
             raise AuthorizationError(f"{what} is not a URL; report this to the server's operator")
         try:

@@ -50,7 +50,7 @@ if sys.version_info >= (3, 12):
             return task.result()  # type: ignore[no-any-return]
 
         def close(self) -> None:
-            """Nothing is kept."""
+            """Nothing is stored."""
 
     async def _run(start: Callable[[], Any | Rest], wrap: Callable[[Rest], Rest] | None) -> Any:
         outcome = start()
@@ -125,7 +125,7 @@ else:
             return outcome  # type: ignore[no-any-return]
 
         def close(self) -> None:
-            """Drop the task that is kept ready."""
+            """Drop the task that is ready for the next call."""
             if self._idle is not None:
                 self._idle.drop()
                 self._idle = None

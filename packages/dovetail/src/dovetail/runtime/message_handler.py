@@ -308,10 +308,9 @@ class ClientHandler(MessageHandler):
 
 
 class StatelessHandler(MessageHandler):
-    """Messages that stand alone: nothing is kept between two of them.
+    """Messages that stand alone: nothing is stored between two of them.
 
-    Callers with a principal are told apart by it, and their calls are limited; anonymous callers
-    cannot be told apart.
+    The calls of a principal are limited together; anonymous callers cannot be distinguished.
     """
 
     __slots__ = ("_by_owner",)
@@ -329,7 +328,7 @@ class StatelessHandler(MessageHandler):
         return _too_many(self._limit)
 
     def start_alone(self, call: Call, link: Link, origin: Origin) -> bytes | Running:
-        """Like `start`, for an anonymous call that nobody can cancel: it need not be tracked."""
+        """Like `start`, for an anonymous call, which cannot be cancelled and is not tracked."""
         call.link = link
         call.origin = origin
         return self.engine.dispatcher.answer(call)

@@ -86,7 +86,7 @@ class MiddlewareTimeLimit:
 
 
 # None is an owner.
-_NOBODY = object()
+_NO_OWNER = object()
 
 
 class FairQueue(Generic[T]):
@@ -107,8 +107,8 @@ class FairQueue(Generic[T]):
 
         Owners that are not allowed keep their turn.
         """
-        owner = next((owner for owner in self._items if is_allowed(owner)), _NOBODY)
-        if owner is _NOBODY:
+        owner = next((owner for owner in self._items if is_allowed(owner)), _NO_OWNER)
+        if owner is _NO_OWNER:
             raise IndexError("the queue has no such item")
         items = self._items.pop(owner)
         item = items.popleft()

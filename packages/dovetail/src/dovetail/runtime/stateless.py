@@ -1,4 +1,4 @@
-"""`server.handle`: one message in, its response out, nothing kept in between.
+"""`server.handle`: one message in, its response out, nothing stored in between.
 
 A legacy request is served as if its client had completed the handshake and declared nothing:
 there is no way to send it a request.

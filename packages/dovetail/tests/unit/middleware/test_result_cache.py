@@ -133,7 +133,7 @@ def test_bytes_are_bounded() -> None:
     for size in (2000, 2001, 2002, 9000, 9000, 2000):
         call(server, "long", {"size": size})
     assert len(runs) == 6
-    assert cache._size <= 5000 and len(cache._kept) == 2
+    assert cache._size <= 5000 and len(cache._entries) == 2
 
 
 def test_named_tools_are_cached_instead() -> None:
@@ -170,7 +170,7 @@ def test_a_cached_result_cannot_be_changed_from_outside() -> None:
 
     for _ in range(3):
         assert call(outer, "read")["structuredContent"] == {"runs": -1}
-    [kept] = cache._kept.values()
+    [kept] = cache._entries.values()
     assert kept.result.structured == {"runs": 7}
 
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dovetail.client.auth.grants import Flow, Grant
-from dovetail.client.auth.logins import LoginShelf
+from dovetail.client.auth.logins import StoredLogin
 from dovetail.client.auth.records import ClientRecord, LoginRecord, Tokens
 from dovetail.client.auth.registration import ClientFacts, Registrar
 from dovetail.client.auth.storage import TokenStore
@@ -64,7 +64,7 @@ class OAuthAuthorizer:
         name = facts.client_id or facts.metadata_url or ""
         # A program's own login must not be taken for that of its user.
         is_shared = settings.grant.is_interactive
-        self._shelf = LoginShelf(settings.store, str(server), name, is_shared=is_shared)
+        self._stored = StoredLogin(settings.store, str(server), name, is_shared=is_shared)
         self._login: LoginRecord | None = None
         self._is_loaded = False
         self._dpop: DpopKey | None = None
@@ -75,7 +75,7 @@ class OAuthAuthorizer:
     def login(self) -> LoginRecord | None:
         """The current login."""
         if not self._is_loaded:
-            self._adopt(self._shelf.load())
+            self._adopt(self._stored.load())
         return self._login
 
     def _adopt(self, login: LoginRecord | None) -> None:
@@ -148,7 +148,7 @@ class OAuthAuthorizer:
         if "reload" in denial.tried:
             return False
         denial.tried.add("reload")
-        stored = self._shelf.load()
+        stored = self._stored.load()
         if stored is None or sent == _make_header(stored.tokens):
             return False
         self._adopt(stored)
@@ -253,7 +253,7 @@ class OAuthAuthorizer:
             server_address=self._fetch.policy.server_address,
             user=obtained.user,
         )
-        self._shelf.save(login)
+        self._stored.save(login)
         self._dpop = dpop
         self._adopt(login)
         return login
@@ -264,7 +264,7 @@ class OAuthAuthorizer:
         if facts.issuer is not None:
             known: str | None = facts.issuer
         elif facts.client_secret is not None:
-            known = self._shelf.issuer()
+            known = self._stored.issuer()
         else:
             known = None
         if known is not None and not same_url(known, issuer):
@@ -291,8 +291,8 @@ class OAuthAuthorizer:
 
     async def _renew(self, login: LoginRecord) -> bool:
         """Renew a login with its refresh token; False if that is not possible."""
-        async with self._shelf.lock(login):
-            stored = self._shelf.load()
+        async with self._stored.lock(login):
+            stored = self._stored.load()
             if stored is None:
                 # Logged out by another process.
                 return False
@@ -311,16 +311,16 @@ class OAuthAuthorizer:
         }
         try:
             tokens, _ = await self.make_endpoint(login).request(
-                form, login.tokens.scopes, kept=login.tokens
+                form, login.tokens.scopes, previous=login.tokens
             )
         except TokenRefusedError as error:
             if error.code not in _LOST:
                 raise
             # The registration stays: the next login needs it, and replaces it if it is lost.
-            self._shelf.delete(login)
+            self._stored.delete(login)
             return False
         login.tokens = tokens
-        self._shelf.save(login)
+        self._stored.save(login)
         self._adopt(login)
         return True
 
@@ -355,11 +355,11 @@ class OAuthAuthorizer:
         login = self.login
         if login is None:
             return None
-        async with self._shelf.lock(login):
+        async with self._stored.lock(login):
             is_revoked = login.revocation_endpoint is not None and await self.make_endpoint(
                 login
             ).revoke(login.revocation_endpoint, login.tokens)
-            self._shelf.delete(login)
+            self._stored.delete(login)
         self._adopt(None)
         return is_revoked
 

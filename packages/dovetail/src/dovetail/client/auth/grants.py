@@ -66,7 +66,7 @@ class Obtained:
 class Grant(ABC):
     """A way to obtain a token."""
 
-    # Whether a user takes part; such a grant is not started where nobody would see it.
+    # Whether the grant needs a user; then it is not used in programs that are not interactive.
     is_interactive: ClassVar[bool] = False
     grant_type: ClassVar[str]
 

@@ -1,4 +1,4 @@
-"""The stored login of one server: finding, saving and forgetting it."""
+"""The stored login of one server: find, save and delete it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from msgspec import Struct
 from dovetail.client.auth.records import LoginRecord, decode_record, encode_record
 from dovetail.client.auth.storage import TokenStore, make_key
 
-__all__ = ["LoginShelf", "list_servers"]
+__all__ = ["StoredLogin", "list_servers"]
 
 _SERVER = "server"
 
@@ -22,11 +22,11 @@ class _Pointer(Struct):
     client_id: str
 
 
-class LoginShelf:
-    """The login of one server, as one client.
+class StoredLogin:
+    """The stored login for one server and client id.
 
-    `client` is the client id that the user named, or empty for whichever client the user has
-    logged in with. `is_shared` lets such a nameless client find the logins that are saved here.
+    An empty client id finds the login of the client that the user has logged in with last. With
+    `is_shared`, clients without an id find this one too.
     """
 
     def __init__(self, store: TokenStore, server: str, client: str, *, is_shared: bool) -> None:
@@ -57,7 +57,7 @@ class LoginShelf:
             self._store.save(self._nameless, encode_record(pointer))
 
     def delete(self, login: LoginRecord) -> None:
-        """Forget a login."""
+        """Delete a login."""
         self._store.delete(_key(login))
         self._store.delete(self._pointer)
         nameless = self._load_pointer(self._nameless)

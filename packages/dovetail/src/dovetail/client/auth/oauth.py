@@ -76,7 +76,7 @@ class OAuth:
 
     @property
     def store(self) -> TokenStore:
-        """Where the tokens are kept."""
+        """Where the tokens are stored."""
         if self._store is None:
             self._store = default_store()
         return self._store

@@ -1,4 +1,4 @@
-"""Where tokens are kept: the interface, in memory, and the default of this machine.
+"""Where tokens are stored: the interface, in memory, and the default of this machine.
 
 Keys are made of issuer, resource and client, so that a token is never found for another server.
 """

@@ -76,12 +76,16 @@ class TokenEndpoint:
     dpop: DpopKey | None = None
 
     async def request(
-        self, form: Mapping[str, str], requested: Sequence[str] = (), *, kept: Tokens | None = None
+        self,
+        form: Mapping[str, str],
+        requested: Sequence[str] = (),
+        *,
+        previous: Tokens | None = None,
     ) -> tuple[Tokens, dict[str, Any]]:
         """The tokens for a grant, and claims about the user; raises AuthorizationError.
 
-        `requested` are the scopes that apply if the response names none, `kept` the tokens whose
-        refresh token stays valid if the response has no new one.
+        `requested` are the scopes that apply if the response names none. The refresh token of
+        `previous` stays valid if the response has no new one.
         """
         answer = await self._post(form)
         if self._wants_nonce(answer.fetched):
@@ -103,7 +107,7 @@ class TokenEndpoint:
         tokens = Tokens(
             access_token=_check_token(response.access_token, self.url),
             token_type=kind,
-            refresh_token=response.refresh_token or (kept.refresh_token if kept else None),
+            refresh_token=response.refresh_token or (previous.refresh_token if previous else None),
             scopes=scopes,
             expires_at=_find_expiry(response.expires_in),
         )

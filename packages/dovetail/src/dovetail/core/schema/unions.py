@@ -3,8 +3,8 @@
 Such a union becomes a class that msgspec does not look into, a *slot*. The JSON Schemas of its
 members decide which of them a value is. If several fit, the narrower one is meant: a `Literal` or
 `Enum` before a format such as a date, a format before any text, a class before a `dict`, and of two
-classes the one that has more of the keys. A union whose members cannot be told apart this way is an
-error at registration.
+classes the one that has more of the keys. It is an error at registration if
+the members of a union cannot be distinguished this way.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class _Member:
         known = len(self.properties.keys() & value.keys()) if isinstance(value, dict) else 0
         return self.rank, -known
 
-    def is_told_from(self, other: _Member) -> bool:
+    def is_distinct_from(self, other: _Member) -> bool:
         """Whether the rules above always select one of the two."""
         if self.rank != other.rank or _is_disjoint(self.shape, other.shape):
             return True
@@ -94,7 +94,7 @@ class UnionSlot(metaclass=TakesAnything):
 def replace_unions(annotation: Any, type_schema: Callable[[Any], Any], where: str | None) -> Any:
     """Return the annotation with a slot for each union that msgspec does not decode.
 
-    Raises UsageError, which begins with `where`, if the members of a union cannot be told apart.
+    Raises UsageError, which begins with `where`, if the members of a union cannot be distinguished.
     None for results, which are not decoded.
     """
     origin, args = typing.get_origin(annotation), typing.get_args(annotation)
@@ -121,7 +121,7 @@ def _slot(
         for name, each in zip(written, replaced, strict=True)
     )
     for first, second in combinations(found, 2):
-        if where is not None and not first.is_told_from(second):
+        if where is not None and not first.is_distinct_from(second):
             raise UsageError(
                 f"{where}: JSON cannot show whether {first.name} or {second.name} is meant; "
                 + _remedy(first, second)
