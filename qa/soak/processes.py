@@ -42,7 +42,7 @@ class HttpServer:
                 [
                     str(python or sys.executable),
                     "-m",
-                    f"soak.servers.{module}",
+                    f"qa.soak.servers.{module}",
                     str(listener.fileno()),
                     str(session_lifetime),
                 ],
