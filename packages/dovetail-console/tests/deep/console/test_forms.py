@@ -14,7 +14,7 @@ from jsonschema import Draft202012Validator
 from jsonschema.validators import validator_for
 from playwright.sync_api import Browser, ConsoleMessage, Page, Route
 
-import dovetail
+import dovetail_console
 from dovetail_console.forms import DrawnField, FormRequest, answer_form
 from dovetail_console.page_headers import SECURITY_HEADERS
 from tests.console.console_client import ConsoleClient
@@ -23,7 +23,7 @@ from tests.deep.console.random_values import draw_valid, mutate
 from tests.patience import CAP
 
 _HERE = Path(__file__).parent
-_STATIC = Path(dovetail.__file__).parent / "console" / "static"
+_STATIC = Path(dovetail_console.__file__).parent / "static"
 _SERVER = "from dovetail import Server\nserver = Server('forms')\n"
 _FORM_FILES = ["form.js", "form-state.js", "json.js"]
 _FILES = sorted((_HERE / "schemas").glob("*.jsonl"))
