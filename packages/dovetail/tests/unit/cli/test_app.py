@@ -8,11 +8,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from click.testing import CliRunner, Result
 
 from dovetail.cli import main
 from dovetail.cli.app import app
+from dovetail.cli.failures import COULD_NOT_START, WRONG_USAGE, Failure, or_fail
+from dovetail.errors import UsageError
 from dovetail.wire import codec
 from tests.patience import CAP
 
@@ -188,3 +191,32 @@ def test_run_serves_without_importing_what_it_does_not_need() -> None:
     imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
     assert "dovetail.transports.stdio" in imported
     assert not imported & {"click", "rich", "dovetail.client", "importlib.metadata", "pydantic"}
+
+
+def test_a_failure_ends_the_command_with_its_message_and_exit_code() -> None:
+    @click.command()
+    def command() -> None:
+        raise Failure("the port is taken", COULD_NOT_START)
+
+    said = CliRunner().invoke(command)
+    assert said.exit_code == COULD_NOT_START
+    assert said.output == "dovetail: the port is taken\n"
+
+
+def test_the_text_of_a_server_cannot_rewrite_the_terminal() -> None:
+    @click.command()
+    def command() -> None:
+        raise Failure("gone\x1b[2J\x9b1m\nbut\there", COULD_NOT_START)
+
+    said = CliRunner().invoke(command, color=True)
+    assert said.output == "dovetail: gone\\x1b[2J\\x9b1m\nbut\there\n"
+
+
+def test_wrong_usage_is_a_failure_and_a_value_passes() -> None:
+    def complain() -> None:
+        raise UsageError("no such thing")
+
+    assert or_fail(lambda: 5) == 5
+    with pytest.raises(Failure, match="no such thing") as caught:
+        or_fail(complain)
+    assert caught.value.exit_code == WRONG_USAGE

@@ -1,14 +1,20 @@
-"""`dovetail read`, `prompt` and `complete`."""
+"""`dovetail call`, `read` and `subscribe`, with messages and progress."""
 
 from __future__ import annotations
 
+import asyncio
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
 from dovetail.cli.app import app
+from dovetail.client import Client
+from tests.driving import serving_http
+from tests.patience import CAP
 from tests.terminal import open_terminal
 
 PEERS = Path(__file__).parents[2] / "peers"
@@ -70,3 +76,66 @@ def test_errors_say_what_was_wrong(words: list[str], code: int, told: str) -> No
     assert result.exit_code == code, result.output
     assert told in result.stderr
     assert len(result.stderr.splitlines()) == 1
+
+
+DOVETAIL = [sys.executable, "-m", "dovetail"]
+URI = "pictures://dot"
+
+
+def test_changes_are_printed_as_they_come() -> None:
+    async def use() -> tuple[list[str], int | None]:
+        async with (
+            asyncio.timeout(CAP),
+            serving_http([*DOVETAIL, "run", SURVEY, "--http", "0"]) as [url],
+            Client(url) as client,
+        ):
+            words = [*DOVETAIL, "subscribe", url, URI, "--json", "--count", "2"]
+            process = await asyncio.create_subprocess_exec(
+                *words, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+            )
+            assert process.stdout is not None
+            assert process.stderr is not None
+            waiting = await process.stderr.readline()
+            assert waiting == f"Waiting for changes of {URI}; press Ctrl-C to stop\n".encode()
+            lines = []
+            for _ in range(2):
+                await client.call("touch", {"uri": URI})
+                lines.append((await process.stdout.readline()).decode())
+            return lines, await process.wait()
+
+    lines, code = asyncio.run(use())
+    assert [json.loads(line) for line in lines] == [{"kind": "resource", "uri": URI}] * 2
+    assert code == 0
+
+
+def test_ctrl_c_ends_the_command() -> None:
+    with open_terminal("subscribe", SURVEY) as terminal:
+        terminal.expect("Waiting for changes of tools, prompts, resources; press Ctrl-C to stop")
+        terminal.press("C")
+        assert terminal.wait() == 130
+    assert terminal.output.count("\n") == 2
+
+
+def test_a_terminal_shows_a_bar_and_log_messages_above_it() -> None:
+    with open_terminal("call", SURVEY, "work") as terminal:
+        assert terminal.wait() == 0
+    first = terminal.output.index("1/4 first \\x1b[31mstep")
+    log = terminal.output.index("[info] half\\x1bway")
+    third = terminal.output.index("3/4 third step")
+    assert first < log < third
+    assert "━" in terminal.output
+    assert terminal.output.rstrip().endswith("done")
+
+
+def test_a_pipe_gets_lines_without_colours() -> None:
+    result = CliRunner().invoke(app, ["call", SURVEY, "work"], obj=[])
+    assert result.stdout == "done\n"
+    assert result.stderr == "[1/4] first step\n[info] half\x1bway\n[3/4] third step\n"
+
+
+def test_ctrl_c_during_a_call_ends_the_command() -> None:
+    with open_terminal("call", SURVEY, "wait", "--stdio") as terminal:
+        terminal.expect("[info] waiting")
+        terminal.press("C")
+        assert terminal.wait() == 130
+    assert "Traceback" not in terminal.output
