@@ -11,15 +11,15 @@ import asyncio
 import json
 import sys
 from collections.abc import Awaitable, Callable, Sequence
-from pathlib import Path
 from types import FrameType
 from typing import Any
 
 import dovetail
+import dovetail_gateway
 from dovetail import Proxy, Server
 from dovetail.middleware import CallNext, Request
 
-SOURCE = str(Path(dovetail.__file__).parent)
+SOURCES = tuple(package.__path__[0] for package in (dovetail, dovetail_gateway))
 MODERN, LEGACY = "2026-07-28", "2025-11-25"
 _META = "io.modelcontextprotocol/"
 
@@ -46,7 +46,7 @@ class FrameCounter:
         sys.setprofile(None)
 
     def _see(self, frame: FrameType, event: str, _: Any) -> None:
-        if event == "call" and frame.f_code.co_filename.startswith(SOURCE):
+        if event == "call" and frame.f_code.co_filename.startswith(SOURCES):
             self.files.append(frame.f_code.co_filename)
 
     def row(self) -> str:
