@@ -97,19 +97,6 @@ PACKAGES: dict[str, tuple[str, ...]] = {
         *(f"dovetail.{layer}" for layer in _PROTOCOL),
         *PUBLIC_MODULES,
         "dovetail_gateway",
-        # Not public yet.
-        "dovetail.cli",
-        "dovetail.client",
-        "dovetail.core.principal",
-        "dovetail.core.redaction",
-        "dovetail.core.schema",
-        "dovetail.features.custom_routes",
-        "dovetail.features.header_params",
-        "dovetail.net",
-        "dovetail.oauth.fetch",
-        "dovetail.runtime.auth_backend",
-        "dovetail.runtime.engine",
-        "dovetail.transports",
     ),
     "dovetail_serverkit": PUBLIC_MODULES,
     "dovetail_vault": (*PUBLIC_MODULES, "dovetail_serverkit"),
@@ -130,11 +117,10 @@ DELEGATES: dict[tuple[str, str], str] = {
     ("dovetail.server", "dovetail.transports.streamable_http.app"): (
         "`server.http_app()`; the HTTP app imports the engine, not the server, so there is no cycle"
     ),
-    ("dovetail.server", "dovetail_console.mounting"): (
+    ("dovetail.server", "dovetail_console.app"): (
         "`server.http_app(console=True)`; raises MissingPackageError if it is not installed"
     ),
-    ("dovetail.server", "dovetail_console.app"): "the same, for type checkers",
-    ("dovetail.cli.consoles", "dovetail_console.mounting"): "`dovetail run --console`; the same",
+    ("dovetail.cli.consoles", "dovetail_console.app"): "`dovetail run --console`; the same",
     ("dovetail.cli.consoles", "dovetail_console.watching"): "`dovetail run --watch`; the same",
     ("dovetail.server", "dovetail.tasks.keeper"): "tools with `task=`",
     ("dovetail.server", "dovetail.tasks.files"): "the same",

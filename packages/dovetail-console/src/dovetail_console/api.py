@@ -2,38 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import re
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import msgspec
 from msgspec import Struct
 
 from dovetail.errors import UsageError
-from dovetail.features.header_params import find_headers
-from dovetail.transports.asgi.messages import (
-    BodyTooLargeError,
-    BodyTooSlowError,
-    ClientGoneError,
-    HttpRequest,
-    HttpResponse,
-    read_body,
-)
+from dovetail.spec.header_params import find_headers
+from dovetail.transports import HttpRequest, HttpResponse
 from dovetail.wire import codec
 from dovetail_console.api_check import CheckRunner
-from dovetail_console.call_snippets import serve_copy
 from dovetail_console.config import describe_site
-from dovetail_console.console_site import ConsoleSite
 from dovetail_console.event_streams import EventStream, EventStreams
 from dovetail_console.evidence import serve_evidence
-from dovetail_console.requests import ApiRequest, RefusedError, RequestChecks
-from dovetail_console.save_test import serve_test
-from dovetail_console.uri_templates import serve_uri
+from dovetail_console.requests import (
+    ApiRequest,
+    ConsoleSite,
+    RefusedError,
+    check_caller,
+    check_token,
+)
+from dovetail_console.saved_calls import serve_copy, serve_test
 
 if TYPE_CHECKING:
     from dovetail_console.sign_in import SignIn
 
 __all__ = [
     "ConsoleApi",
+    "expand",
+    "names_in",
     "serve_headers",
 ]
 
@@ -62,7 +62,6 @@ async def serve_headers(given: ApiRequest) -> HttpResponse:
 
 # Frames of a long session are the largest body.
 _MAX_BYTES = 64 * 1024 * 1024
-_BODY_SECONDS = 30.0
 _NO_STORE = (b"cache-control", b"no-store")
 Handler = Callable[[ApiRequest], Awaitable[HttpResponse | None]]
 
@@ -70,9 +69,8 @@ Handler = Callable[[ApiRequest], Awaitable[HttpResponse | None]]
 class ConsoleApi:
     """Serves the requests to `/console/api/`."""
 
-    def __init__(self, site: ConsoleSite, checks: RequestChecks) -> None:
+    def __init__(self, site: ConsoleSite) -> None:
         self._site = site
-        self._checks = checks
         self.streams: EventStreams = EventStreams()
         self._handlers: dict[str, tuple[str, Handler]] = {
             "config": ("GET", self._config),
@@ -91,16 +89,16 @@ class ConsoleApi:
 
     async def serve(self, request: HttpRequest, name: str) -> HttpResponse | None:
         """The response; None if it has been sent. Raises RefusedError."""
-        self._checks.check_token(request)
+        check_token(request, self._site)
         if name not in _OPEN:
-            await self._checks.check_caller(request)
+            await check_caller(request, self._site)
         if name not in self._handlers:
             raise RefusedError(404, f"There is no api/{name}")
         method, handle = self._handlers[name]
         if request.scope["method"] != method:
             allowed = ((b"allow", method.encode()),)
             raise RefusedError(405, f"Only {method} is allowed here", allowed)
-        body = await _read_json(request) if method == "POST" else {}
+        body = await self._read_json(request) if method == "POST" else {}
         if body is None:
             return None
         response = await handle(ApiRequest(request, body, self._site))
@@ -133,6 +131,22 @@ class ConsoleApi:
     async def _config(self, given: ApiRequest) -> HttpResponse:
         return HttpResponse(200, codec.encode(describe_site(self._site, given.request)))
 
+    async def _read_json(self, request: HttpRequest) -> dict[str, object] | None:
+        """The JSON object in the body; None if a refusal was sent. Raises RefusedError."""
+        essence = request.headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
+        if essence != b"application/json":
+            raise RefusedError(415, "Content-Type must be application/json")
+        data = await self._site.servers[0].app.read_body(request, _MAX_BYTES)
+        if data is None:
+            return None
+        try:
+            body = codec.decode_json(data)
+        except msgspec.ValidationError as error:
+            raise RefusedError(400, f"The body is not valid JSON: {error}") from None
+        if not isinstance(body, dict):
+            raise RefusedError(400, "The body must be a JSON object")
+        return body
+
 
 async def _serve_form(given: ApiRequest) -> HttpResponse:
     # The validator takes 50 ms to load.
@@ -151,22 +165,49 @@ async def _serve_outline(given: ApiRequest) -> HttpResponse:
 _OPEN = ("config", "sign-in")
 
 
-async def _read_json(request: HttpRequest) -> dict[str, object] | None:
-    """The JSON object in the body; None if the page has gone. Raises RefusedError."""
-    essence = request.headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
-    if essence != b"application/json":
-        raise RefusedError(415, "Content-Type must be application/json")
-    try:
-        body = codec.decode_json(await read_body(request, _MAX_BYTES, _BODY_SECONDS))
-    except BodyTooLargeError:
-        close = ((b"connection", b"close"),)
-        raise RefusedError(413, f"The body has more than {_MAX_BYTES} bytes", close) from None
-    except BodyTooSlowError:
-        raise RefusedError(408, "The body did not arrive in time") from None
-    except ClientGoneError:
-        return None
-    except msgspec.ValidationError as error:
-        raise RefusedError(400, f"The body is not valid JSON: {error}") from None
-    if not isinstance(body, dict):
-        raise RefusedError(400, "The body must be a JSON object")
-    return body
+# -- URIs from templates, as far as they are filled in (RFC 6570) --------------------------------
+
+_EXPRESSION = re.compile(r"\{([+#./;?&]?)([^{}]+)\}")
+_MODIFIER = re.compile(r"\*|:\d+$")
+_RESERVED = ":/?#[]@!$&'()*+,;="
+# operator: (what comes first, what is between values)
+_MARKS = {"": ("", ","), "+": ("", ","), "#": ("#", ","), "?": ("?", "&")}
+
+
+class _UriAsked(Struct):
+    template: str
+    values: dict[str, str] = {}
+
+
+async def serve_uri(given: ApiRequest) -> HttpResponse:
+    """Return the names of the variables, and the URI."""
+    asked = given.read(_UriAsked, "a template and values")
+    found = {"names": names_in(asked.template), "uri": expand(asked.template, asked.values)}
+    return HttpResponse(200, codec.encode(found))
+
+
+def names_in(template: str) -> list[str]:
+    """The variables of a template, each of them once."""
+    lists = (found[2] for found in _EXPRESSION.finditer(template))
+    return list(dict.fromkeys(name for part in lists for name in _split(part)))
+
+
+def expand(template: str, values: Mapping[str, str]) -> str:
+    """The URI; variables without a value are left out."""
+
+    def fill(found: re.Match[str]) -> str:
+        operator = found[1]
+        safe = _RESERVED if operator in ("+", "#") else ""
+        parts = [
+            (f"{name}=" if operator in (";", "?", "&") else "") + quote(values[name], safe=safe)
+            for name in _split(found[2])
+            if values.get(name)
+        ]
+        first, between = _MARKS.get(operator, (operator, operator))
+        return first + between.join(parts) if parts else ""
+
+    return _EXPRESSION.sub(fill, template)
+
+
+def _split(names: str) -> list[str]:
+    return [_MODIFIER.sub("", name) for name in names.split(",")]

@@ -18,13 +18,11 @@ import msgspec
 from msgspec import Struct
 
 from dovetail.spec.revisions import find_revision
-from dovetail.transports.asgi.messages import HttpRequest
+from dovetail.transports import HttpRequest
 from dovetail.wire import codec
-from dovetail_console.addresses import internal_url
 from dovetail_console.config import INSTALL_CHECK, has_check
-from dovetail_console.console_site import ConsoleServer
 from dovetail_console.event_streams import EventStream, EventStreams
-from dovetail_console.requests import ApiRequest, RefusedError
+from dovetail_console.requests import ApiRequest, ConsoleServer, RefusedError, internal_url
 
 __all__ = ["CheckRunner"]
 
@@ -64,7 +62,7 @@ class CheckRunner:
         if token is not None:
             command += ["--token-env", _TOKEN]
             environment[_TOKEN] = token
-        url = [] if server.check_words else [internal_url(given.request, given.site, server)]
+        url = [] if server.check_words else [internal_url(given.request, server)]
         command += [*url, *server.check_words]
 
         async def work(stream: EventStream) -> None:
@@ -93,7 +91,7 @@ def _find_token(request: HttpRequest, server: ConsoleServer) -> str | None:
     scheme, _, token = headers.get(b"authorization", b"").decode("latin-1").partition(" ")
     if scheme.lower() == "bearer" and token:
         return token
-    names = () if server.auth is None else server.auth.credential_headers
+    names = () if server.app.auth is None else server.app.auth.credential_headers
     keys = [headers[name] for name in names if name in headers and name != b"authorization"]
     return keys[0].decode("latin-1") if keys else None
 

@@ -1,45 +1,30 @@
-"""`ConsoleApp`: serves the page and its API at `/console/`, and everything else as before."""
+"""The ASGI application: the page and its API at `/console/`, and everything else as before."""
 
 from __future__ import annotations
 
 import gzip
 import hashlib
-from collections.abc import Sequence
+import secrets
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from dovetail.errors import UsageError
-from dovetail.features.custom_routes import CustomRoutes
-from dovetail.transports.app_wrapper import AppWrapper
-from dovetail.transports.asgi.messages import (
-    JSON,
-    HttpRequest,
-    HttpResponse,
-    Receive,
-    Scope,
-    ServedApp,
-    Transmit,
-    respond,
-)
-from dovetail.transports.asgi.paths import mount_point, relative_path
-from dovetail.transports.streamable_http.signals import end_streams_on_signal
+from dovetail.transports import AppWrapper, HttpApp, HttpRequest, HttpResponse, ServedApp
 from dovetail.wire import codec
 from dovetail_console.api import ConsoleApi
-from dovetail_console.console_site import ConsoleSite
-from dovetail_console.page_headers import SECURITY_HEADERS
+from dovetail_console.event_streams import SECURITY_HEADERS
 from dovetail_console.requests import (
+    ConsoleServer,
+    ConsoleSite,
     RefusedError,
-    RequestChecks,
+    check_address,
     prefers_html,
 )
+from dovetail_console.traffic import Traffic
+from dovetail_console.watching import WatchedApp
 
-__all__ = [
-    "INDEX",
-    "Asset",
-    "ConsoleApp",
-    "Content",
-    "find_assets",
-]
+__all__ = ["ConsoleApp", "add_console", "find_assets"]
 
 INDEX = "index.html"
 _STATIC = Path(__file__).parent / "static"
@@ -101,18 +86,13 @@ _NO_STORE = (b"cache-control", b"no-store")
 
 
 class ConsoleApp(AppWrapper):
-    """The ASGI application; `server.http_app(console=True)` and the command line create it."""
+    """An application with the console; `server.http_app(console=True)` creates it."""
 
-    def __init__(
-        self, app: ServedApp, site: ConsoleSite, routes: Sequence[CustomRoutes] = ()
-    ) -> None:
-        """`routes`: those of the servers, which take precedence."""
+    def __init__(self, app: ServedApp, site: ConsoleSite) -> None:
         super().__init__(app)
         self._site = site
-        self._routes = routes
-        self._checks = RequestChecks(site)
         self._assets = find_assets()
-        self._api = ConsoleApi(site, self._checks)
+        self._api = ConsoleApi(site)
         for server in site.servers:
             if f"{server.path}/".startswith(f"{_PREFIX}/"):
                 raise UsageError(
@@ -120,37 +100,20 @@ class ConsoleApp(AppWrapper):
                     "another one, or without the console"
                 )
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Transmit) -> None:
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Serve one ASGI connection; everything but the console goes to the wrapped application."""
-        is_open = scope["type"] == "http" and not self._is_closing
-        path = relative_path(scope) if is_open else None
-        if path is not None and (path in ("", "/", _PREFIX) or path.startswith(f"{_PREFIX}/")):
+        if scope["type"] == "http" and not self._is_closing:
             request = HttpRequest(scope, dict(scope["headers"]), receive, send)
-            is_taken = any(routes.find(path.rstrip("/")) for routes in self._routes)
-            if path.startswith(f"{_PREFIX}/") and not is_taken:
-                await self._serve(request, path.removeprefix(f"{_PREFIX}/"))
+            path = request.path
+            is_below = path.startswith(f"{_PREFIX}/")
+            is_ours = is_below or (path in ("", "/", _PREFIX) and prefers_html(request))
+            # The routes of the servers take precedence.
+            if is_ours and not any(
+                server.app.has_route(path.rstrip("/")) for server in self._site.servers
+            ):
+                await self._serve(request, path.removeprefix(f"{_PREFIX}/") if is_below else None)
                 return
-            if prefers_html(request) and not is_taken:
-                await self._serve(request, None)
-                return
-        await self._app(scope, receive, send)
-
-    # -- shutdown -----------------------------------------------------------------------------
-
-    def begin_shutdown(self) -> None:
-        """End the streams of the console and of the MCP endpoint."""
-        self.end_streams()
-        super().begin_shutdown()
-
-    async def finish_shutdown(self, grace: float) -> None:
-        """Refuse new requests, and give running calls `grace` seconds."""
-        self.end_streams()
-        await super().finish_shutdown(grace)
-
-    def close(self) -> None:
-        """End all streams, and all sessions of the MCP endpoint."""
-        self.end_streams()
-        super().close()
+        await super().__call__(scope, receive, send)
 
     def end_streams(self) -> None:
         """End the streams of the console."""
@@ -160,25 +123,24 @@ class ConsoleApp(AppWrapper):
 
     async def _serve(self, request: HttpRequest, path: str | None) -> None:
         """Serve a path below `/console/`; None redirects there."""
-        if self._is_hosted:
-            end_streams_on_signal(self)
+        self.end_streams_on_signal()
         response: HttpResponse | None
         try:
-            self._checks.check_address(request, is_hosted=self._is_hosted)
+            check_address(request, self._site)
             if path is None:
-                location = f"{mount_point(request.scope)}{_PREFIX}/".encode()
+                location = f"{request.mount_point}{_PREFIX}/".encode()
                 response = HttpResponse(302, b"", [(b"location", location), _NO_STORE])
             elif path.startswith(_API):
                 response = await self._api.serve(request, path.removeprefix(_API))
             else:
                 response = self._serve_file(request, path)
         except RefusedError as error:
-            body = codec.encode({"error": error.text})
-            response = HttpResponse(error.status, body, [*JSON, _NO_STORE, *error.headers])
+            response = HttpResponse(error.status, codec.encode({"error": error.text}))
+            headers = [*response.headers, _NO_STORE, *error.headers]
+            response = response._replace(headers=headers)
         if response is not None:
-            status, body, headers = response
-            body = b"" if request.scope["method"] == "HEAD" else body
-            await respond(request.transmit, status, body, [*headers, *SECURITY_HEADERS])
+            headers = [*response.headers, *SECURITY_HEADERS]
+            await request.respond(response._replace(headers=headers))
 
     def _serve_file(self, request: HttpRequest, path: str) -> HttpResponse:
         if request.scope["method"] not in ("GET", "HEAD"):
@@ -213,3 +175,35 @@ def _send(asset: Asset, request: HttpRequest) -> HttpResponse:
     if b"gzip" in (coding.partition(b";")[0].strip() for coding in codings):
         return HttpResponse(200, content.compressed, [*headers, (b"content-encoding", b"gzip")])
     return HttpResponse(200, content.body, headers)
+
+
+def add_console(
+    app: ServedApp,
+    endpoints: Mapping[str, HttpApp],
+    *,
+    file: str | None = None,
+    command: Sequence[str] = (),
+    watch: bool = False,
+    token: str | None = None,
+    is_shared: bool = False,
+) -> ConsoleApp:
+    """The application with the console at `console/` below its mount point.
+
+    `endpoints`: those of the application by the name of the server; an empty name stands for the
+    server's own. `file` and `command`: where the server is, and what starts it on stdio. `token`:
+    that of the page, if several processes share it.
+    """
+    servers = [
+        ConsoleServer(name=name or endpoint.info.name, app=endpoint, file=file, command=command)
+        for name, endpoint in endpoints.items()
+    ]
+    traffic = Traffic() if watch else None
+    site = ConsoleSite(
+        servers=servers,
+        traffic=traffic,
+        is_shared=is_shared,
+        token=token or secrets.token_urlsafe(24),
+    )
+    if traffic is not None:
+        app = WatchedApp(app, traffic, {each.path: each for each in endpoints.values()})
+    return ConsoleApp(app, site)

@@ -10,14 +10,11 @@ from importlib.util import find_spec
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from dovetail.runtime.auth_backend import AuthBackend
 from dovetail.spec import keys
 from dovetail.spec.revisions import REVISIONS, Family, Revision
-from dovetail.transports.asgi.messages import HttpRequest
-from dovetail.transports.asgi.paths import mount_point
+from dovetail.transports import HttpRequest
 from dovetail.wire import codec
-from dovetail_console.console_site import ConsoleServer, ConsoleSite
-from dovetail_console.requests import public_url
+from dovetail_console.requests import ConsoleServer, ConsoleSite, public_url
 
 __all__ = [
     "INSTALL_CHECK",
@@ -139,7 +136,6 @@ def _entry(member: str, name: str, settings: dict[str, Any]) -> str:
 
 INSTALL_CHECK = "pip install dovetail-check"
 _METADATA = "/.well-known/oauth-protected-resource"
-_AUTHORIZATION = "authorization"
 
 
 def describe_site(site: ConsoleSite, request: HttpRequest) -> dict[str, Any]:
@@ -164,20 +160,20 @@ def has_check() -> bool:
 
 
 def _describe_server(server: ConsoleServer, request: HttpRequest) -> dict[str, Any]:
-    url = public_url(request, server.path or "/") if server.url is None else server.url
+    url = public_url(request, server.path) if server.url is None else server.url
     guard = describe_guard(server)
     return {
         "name": server.name,
-        "title": server.info.title or server.name,
-        "version": server.info.version,
-        "endpoint": _path(request, server.path or "/"),
+        "title": server.app.info.title or server.name,
+        "version": server.app.info.version,
+        "endpoint": _path(request, server.path),
         "endpoints": {date: _path(request, path) for date, path in server.endpoints.items()},
         "guard": guard,
         "target": server.target or url,
         "clients": [
             each._asdict()
             for each in make_snippets(
-                server.info.name,
+                server.app.info.name,
                 # A client uses the target itself, not the page's way to it.
                 url,
                 server.command,
@@ -188,36 +184,26 @@ def _describe_server(server: ConsoleServer, request: HttpRequest) -> dict[str, A
 
 
 def _path(request: HttpRequest, path: str) -> str:
-    return quote(mount_point(request.scope) + path)
+    return quote(request.mount_point + path)
 
 
 def describe_guard(server: ConsoleServer) -> dict[str, Any]:
     """Which credentials the server takes."""
-    auth = server.auth
-    resource = server.sign_in is not None or find_resource(server) is not None
-    if auth is None:
-        return {"keys": False, "key_header": "Authorization", "oauth": resource}
-    header = _key_header(auth)
+    auth = server.app.auth
+    names = [] if auth is None else [name.decode("latin-1") for name in auth.credential_headers]
+    own = sorted(name for name in names if name not in ("authorization", "dpop"))
     return {
         # A guard with OAuth alone takes tokens in the same header, so the field is of use too.
-        "keys": bool(auth.credential_headers),
-        "key_header": header,
-        "oauth": resource,
+        "keys": bool(names),
+        "key_header": own[0].title() if own else "Authorization",
+        "oauth": server.sign_in is not None or find_resource(server) is not None,
     }
-
-
-def _key_header(auth: AuthBackend) -> str:
-    own = sorted(
-        name.decode("latin-1")
-        for name in auth.credential_headers
-        if name.decode("latin-1") not in (_AUTHORIZATION, "dpop")
-    )
-    return own[0].title() if own else "Authorization"
 
 
 def find_resource(server: ConsoleServer) -> str | None:
     """The URL that access tokens for the server are made for; None without OAuth."""
-    page = None if server.auth is None else server.auth.page(_METADATA, server.path)
+    auth = server.app.auth
+    page = None if auth is None else auth.page(_METADATA, server.app.path)
     if page is None:
         return None
     resource = codec.decode_json(page.body).get("resource")

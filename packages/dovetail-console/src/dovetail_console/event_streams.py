@@ -7,12 +7,25 @@ import logging
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from dovetail.transports.asgi.messages import HttpRequest, Transmit
+from dovetail.transports import HttpRequest
 from dovetail.wire import codec
 from dovetail.wire.framing import encode_sse, encode_sse_comment
-from dovetail_console.page_headers import SECURITY_HEADERS
 
-__all__ = ["EventStream", "EventStreams"]
+__all__ = ["SECURITY_HEADERS", "EventStream", "EventStreams"]
+
+# Of every response of the console: no framing, no foreign scripts, no referrer.
+_POLICY = (
+    b"default-src 'self'; img-src 'self' data: blob:; media-src 'self' data: blob:; "
+    b"frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
+)
+SECURITY_HEADERS = [
+    (b"content-security-policy", _POLICY),
+    (b"x-frame-options", b"DENY"),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+]
 
 logger: logging.Logger = logging.getLogger("dovetail")
 
@@ -23,8 +36,8 @@ _COMMENT_SECONDS = 15.0
 class EventStream:
     """One open response."""
 
-    def __init__(self, transmit: Transmit) -> None:
-        self._transmit = transmit
+    def __init__(self, request: HttpRequest) -> None:
+        self._transmit = request.transmit
         # The events and the comments come from two tasks.
         self._lock = asyncio.Lock()
 
@@ -66,7 +79,7 @@ class EventStreams:
         self, request: HttpRequest, work: Callable[[EventStream], Coroutine[Any, Any, None]]
     ) -> None:
         """Send the events of `work`, which is cancelled if the page goes away."""
-        stream = EventStream(request.transmit)
+        stream = EventStream(request)
         await stream.open()
         task = asyncio.create_task(work(stream))
 

@@ -14,11 +14,10 @@ from typing import Any
 from msgspec import Struct
 
 from dovetail.spec.revisions import find_revision
-from dovetail.transports.asgi.messages import HttpResponse
+from dovetail.transports import HttpResponse
 from dovetail.wire import codec
-from dovetail_console.masking import mask_headers, mask_text, mask_url
 from dovetail_console.requests import ApiRequest, RefusedError
-from dovetail_console.traffic import classify
+from dovetail_console.traffic import classify, mask_headers, mask_text, mask_url
 
 __all__ = ["ConsoleFrame", "serve_evidence", "write_evidence"]
 

@@ -16,9 +16,8 @@ import jsonschema_rs
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from dovetail import schema as reading
-from dovetail.core.schema.json_values import integral_floats_to_ints
-from dovetail.core.schema.validator import SchemaValidator
-from dovetail.transports.asgi.messages import HttpResponse
+from dovetail.client import find_problems
+from dovetail.transports import HttpResponse
 from dovetail.wire import codec
 from dovetail_console.requests import ApiRequest
 
@@ -176,10 +175,10 @@ def answer_form(asked: FormRequest) -> FormAnswer:
     try:
         if reason := _why_not_checked(schema, asked.value):
             return FormAnswer(errors=[], unchecked=reason)
-        found = SchemaValidator(schema, asserts_formats=True).located_problems(asked.value)
+        found = find_problems(schema, asked.value)
     except _UNREADABLE as error:
         return FormAnswer(errors=[], unchecked=str(error).partition("\n")[0])
-    errors = [FormError(path, _sentence(problem.expected)) for path, problem in found]
+    errors = [FormError(path, _sentence(expected)) for path, expected in found]
     return FormAnswer(errors=errors[:_MAX_ERRORS])
 
 
@@ -395,7 +394,8 @@ def _text(value: Any) -> str:
     """Strings as they are, everything else as JSON; 1.0 is written as 1, as on the page."""
     if isinstance(value, str):
         return value
-    return codec.encode(integral_floats_to_ints(value)).decode()
+    is_whole = isinstance(value, float) and value.is_integer()
+    return codec.encode(int(value) if is_whole else value).decode()
 
 
 # -- the outline, for people --------------------------------------------------------------------

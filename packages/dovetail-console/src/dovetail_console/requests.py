@@ -1,38 +1,102 @@
-"""Requests to the console: their path, the address they were sent to, and their refusal."""
+"""What the console shows, and the requests to it: their checks, their addresses, their refusal."""
 
 from __future__ import annotations
 
 import hmac
-from dataclasses import dataclass
-from typing import Any, TypeVar
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from urllib.parse import quote
 
 import msgspec
 
-from dovetail.core.principal import Principal
-from dovetail.net.addresses import is_loopback
-from dovetail.runtime.auth_backend import AuthRejection
-from dovetail.transports.asgi.messages import HttpRequest, Scope
-from dovetail.transports.asgi.paths import mount_point
-from dovetail.transports.streamable_http.framing import framing_refusal, head_refusal
-from dovetail.transports.streamable_http.security import RequestGuard
-from dovetail_console.console_site import ConsoleServer, ConsoleSite
+from dovetail.auth import Principal
+from dovetail.transports import HttpApp, HttpRequest
+
+if TYPE_CHECKING:
+    from dovetail.client.auth import TokenStore
+    from dovetail_console.traffic import Traffic
 
 __all__ = [
     "ApiRequest",
+    "ConsoleServer",
+    "ConsoleSite",
     "RefusedError",
-    "RequestChecks",
+    "SignInPlace",
+    "check_address",
+    "check_caller",
+    "check_token",
+    "internal_url",
     "prefers_html",
     "public_url",
 ]
 
 T = TypeVar("T")
-_SINGLE = (b"content-type", b"host", b"origin", b"x-console-token")
 _TOKEN = b"x-console-token"
 _NO_GUARD = (
     "The console is available on a loopback address only, or with a guard that authenticates "
     "callers: add --keys or --issuer, or pass guard= to http_app()"
 )
+
+
+# -- what the console shows --------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SignInPlace:
+    """Where the page signs in for a target that is not served here, and where the login is kept."""
+
+    url: str
+    store: TokenStore
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConsoleServer:
+    """One server on the page."""
+
+    name: str
+    app: HttpApp
+    # Revision -> path, if each revision has an endpoint of its own (a proxy for a target).
+    endpoints: Mapping[str, str] = field(default_factory=dict)
+    # The file that has the server, as on the command line.
+    file: str | None = None
+    # The command that starts it on stdio, for clients that start servers.
+    command: Sequence[str] = ()
+    # For a target that is not served here: its URL, or empty if it has none.
+    url: str | None = None
+    # What to pass to `dovetail call`, and the words for `dovetail check`; empty: the URL.
+    target: str = ""
+    check_words: Sequence[str] = ()
+    sign_in: SignInPlace | None = None
+
+    @property
+    def path(self) -> str:
+        """The path of its endpoint below the mount point of the application."""
+        return self.app.path or "/"
+
+    @property
+    def requires_auth(self) -> bool:
+        """Whether anonymous callers are refused."""
+        return self.app.auth is not None and self.app.auth.requires_auth
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConsoleSite:
+    """All servers of one address, and the settings of the console."""
+
+    servers: Sequence[ConsoleServer]
+    mode: Literal["server", "target"] = "server"
+    traffic: Traffic | None = None
+    # Several processes answer at this address, so a request may not come back to this one.
+    is_shared: bool = False
+    # Sent with every request to the API. Another site cannot read it.
+    token: str = field(default_factory=lambda: secrets.token_urlsafe(24), repr=False)
+    # Tells a process from the one before it, which may have had the same token.
+    process: str = field(default_factory=lambda: secrets.token_hex(8))
+
+
+# -- requests ----------------------------------------------------------------------------------
 
 
 class RefusedError(Exception):
@@ -59,13 +123,12 @@ class ApiRequest:
     @property
     def server(self) -> ConsoleServer:
         """The server that the body names; raises RefusedError."""
-        found = self.site.find(self.body.get("server"))
-        if found is None:
-            known = ", ".join(repr(each.name) for each in self.site.servers)
-            raise RefusedError(
-                400, f"There is no server {self.body.get('server')!r}; expected one of {known}"
-            )
-        return found
+        name = self.body.get("server")
+        for server in self.site.servers:
+            if server.name == name:
+                return server
+        known = ", ".join(repr(each.name) for each in self.site.servers)
+        raise RefusedError(400, f"There is no server {name!r}; expected one of {known}")
 
     def read(self, to: type[T], expected: str) -> T:
         """The body as an object of this type; raises RefusedError."""
@@ -79,7 +142,24 @@ def public_url(request: HttpRequest, path: str = "") -> str:
     """The URL of a path below the mount point, as the browser sees it."""
     scheme = request.scope.get("scheme", "http")
     host = request.headers.get(b"host", b"").decode("latin-1")
-    return f"{scheme}://{host}{quote(mount_point(request.scope) + path)}"
+    return f"{scheme}://{host}{quote(request.mount_point + path)}"
+
+
+def internal_url(request: HttpRequest, server: ConsoleServer) -> str:
+    """The URL at which the process itself reaches an endpoint; raises RefusedError.
+
+    A caller chooses the Host header, so it is used only if the operator has listed the hosts.
+    Otherwise the URL has the address that the request arrived at.
+    """
+    allowed = server.app.options["allowed_hosts"]
+    if allowed is not None and "*" not in allowed:
+        return public_url(request, server.path)
+    address = request.scope.get("server")
+    if not address or address[1] is None:
+        raise RefusedError(501, "The server has no address that this process can connect to")
+    host = f"[{address[0]}]" if ":" in address[0] else address[0]
+    scheme = request.scope.get("scheme", "http")
+    return f"{scheme}://{host}:{address[1]}{quote(request.mount_point + server.path)}"
 
 
 def prefers_html(request: HttpRequest) -> bool:
@@ -93,56 +173,31 @@ def prefers_html(request: HttpRequest) -> bool:
     )
 
 
-class RequestChecks:
-    """Which requests the console serves; each method raises RefusedError."""
+def check_address(request: HttpRequest, site: ConsoleSite) -> None:
+    """Apply the Host and Origin rules of the servers, to pages and files as well.
 
-    def __init__(self, site: ConsoleSite) -> None:
-        self._guard = RequestGuard(site.allowed_hosts, site.allowed_origins)
-        self._token = site.token.encode()
-        self._backends = [each.auth for each in site.servers]
-        self._is_guarded = all(auth is not None and auth.requires_auth for auth in self._backends)
-        headers = {name for auth in self._backends if auth for name in auth.credential_headers}
-        self._single = (*_SINGLE, *sorted(headers))
-
-    def check_address(self, request: HttpRequest, *, is_hosted: bool) -> None:
-        """Apply the Host and Origin rules of the server, to pages and files as well."""
-        scope, headers = request.scope, request.headers
-        invalid = framing_refusal(
-            headers, needs_trusted_headers=is_hosted and self._is_guarded
-        ) or head_refusal(scope, headers, self._single)
-        if invalid is not None:
-            raise RefusedError(*invalid, ((b"connection", b"close"),))
-        refusal = self._guard.refusal(
-            headers.get(b"host", b""), headers.get(b"origin", b""), scope.get("server")
-        )
+    Raises RefusedError, as the other checks do.
+    """
+    for server in site.servers:
+        refusal = server.app.find_refusal(request)
         if refusal is not None:
-            raise RefusedError(403, refusal)
-        if not self._is_guarded and not _is_local(scope):
-            raise RefusedError(403, _NO_GUARD)
-
-    def check_token(self, request: HttpRequest) -> None:
-        """Refuse what a page of another site could send: it cannot read the token."""
-        if request.headers.get(b"sec-fetch-site", b"same-origin") not in (b"same-origin", b"none"):
-            raise RefusedError(403, "The console takes requests from its own page only")
-        given = request.headers.get(_TOKEN, b"")
-        if not hmac.compare_digest(given, self._token):
-            raise RefusedError(
-                403, "The X-Console-Token is missing or out of date; reload the page"
-            )
-
-    async def check_caller(self, request: HttpRequest) -> None:
-        """Apply the guard of every server, as for requests to the MCP endpoints."""
-        for auth in self._backends:
-            if auth is None:
-                continue
-            found = auth.identify(request)
-            if found is not None and not isinstance(found, Principal | AuthRejection):
-                found = await found
-            if isinstance(found, AuthRejection):
-                raise RefusedError(*found)
+            raise RefusedError(*refusal)
+    if not (all(server.requires_auth for server in site.servers) or request.is_local):
+        raise RefusedError(403, _NO_GUARD)
 
 
-def _is_local(scope: Scope) -> bool:
-    """Whether the request was sent to a loopback address, or to a Unix socket."""
-    address = scope.get("server")
-    return address is not None and (address[1] is None or is_loopback(str(address[0])))
+def check_token(request: HttpRequest, site: ConsoleSite) -> None:
+    """Refuse what a page of another site could send: it cannot read the token."""
+    if request.headers.get(b"sec-fetch-site", b"same-origin") not in (b"same-origin", b"none"):
+        raise RefusedError(403, "The console takes requests from its own page only")
+    given = request.headers.get(_TOKEN, b"")
+    if not hmac.compare_digest(given, site.token.encode()):
+        raise RefusedError(403, "The X-Console-Token is missing or out of date; reload the page")
+
+
+async def check_caller(request: HttpRequest, site: ConsoleSite) -> None:
+    """Apply the guard of every server, as for requests to the MCP endpoints."""
+    for server in site.servers:
+        found = await server.app.identify(request)
+        if found is not None and not isinstance(found, Principal):
+            raise RefusedError(*found)

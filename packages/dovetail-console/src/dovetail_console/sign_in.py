@@ -17,23 +17,22 @@ import msgspec
 from dovetail.client.auth import (
     AuthorizationCode,
     AuthorizationError,
+    AuthTrace,
     MemoryStore,
     OAuth,
     Redirect,
     UserAgent,
+    find_token,
     login,
+    trace_requests,
 )
-from dovetail.core.redaction import REDACTED
 from dovetail.errors import DovetailError
-from dovetail.net.http_endpoint import parse_url
-from dovetail.oauth.fetch import AuthTrace, trace_requests
-from dovetail.transports.asgi.messages import HttpRequest, HttpResponse
+from dovetail.transports import HttpRequest, HttpResponse
 from dovetail.wire import codec
-from dovetail_console.addresses import internal_url
 from dovetail_console.config import find_resource
 from dovetail_console.event_streams import EventStream, EventStreams
-from dovetail_console.masking import mask_fields, mask_headers, mask_url
-from dovetail_console.requests import ApiRequest, RefusedError, public_url
+from dovetail_console.requests import ApiRequest, RefusedError, internal_url, public_url
+from dovetail_console.traffic import REDACTED, mask_fields, mask_headers, mask_url
 
 __all__ = ["SignIn"]
 
@@ -75,7 +74,7 @@ class SignIn:
         if len(self._waiting) >= _MAX_WAITING:
             raise RefusedError(429, "Too many sign-ins are under way; finish or close them")
         place = server.sign_in
-        url = find_resource(server) or internal_url(given.request, given.site, server)
+        url = find_resource(server) or internal_url(given.request, server)
         url = url if place is None else place.url
         redirect_uri = public_url(given.request, _CALLBACK)
 
@@ -116,8 +115,7 @@ async def _sign_in(url: str, auth: OAuth, stream: EventStream, *, shows_token: b
     finally:
         sending.cancel()
     await steps.drain()
-    record = auth.authorize(parse_url(url)).login
-    token = record.tokens.access_token if shows_token and record is not None else None
+    token = find_token(url, auth) if shows_token else None
     await stream.send(
         "done", {"token": token, "scopes": list(found.scopes), "expires_at": found.expires_at}
     )

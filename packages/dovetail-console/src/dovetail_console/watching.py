@@ -11,28 +11,11 @@ from collections.abc import Collection, Coroutine, Mapping
 from contextvars import ContextVar
 from typing import Any
 
-from dovetail.core.principal import Principal
+from dovetail.auth import Principal
 from dovetail.errors import PeerError
-from dovetail.runtime.auth_backend import (
-    AuthBackend,
-    AuthRequest,
-    AuthResult,
-    PublicDocument,
-)
-from dovetail.runtime.engine import Engine
-from dovetail.transports.app_wrapper import AppWrapper
-from dovetail.transports.asgi.messages import (
-    PendingResponse,
-    Receive,
-    RequestView,
-    Scope,
-    ServedApp,
-    Transmit,
-)
-from dovetail.transports.asgi.paths import relative_path
+from dovetail.transports import AppWrapper, HttpApp, HttpRequest, ServedApp
 from dovetail.wire.framing import SseBuffer
-from dovetail_console.masking import mask_headers, mask_url
-from dovetail_console.traffic import Traffic
+from dovetail_console.traffic import Traffic, mask_headers, mask_url
 
 __all__ = ["WatchedApp", "WatchedAuth"]
 
@@ -45,43 +28,22 @@ _exchange: ContextVar[_Exchange | None] = ContextVar("exchange", default=None)
 class WatchedAuth:
     """A guard that notes the principal of the request that is recorded."""
 
-    def __init__(self, auth: AuthBackend) -> None:
+    def __init__(self, auth: Any) -> None:
         self._auth = auth
 
-    @property
-    def credential_headers(self) -> Collection[bytes]:
-        """Headers with credentials."""
-        return self._auth.credential_headers
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._auth, name)
 
-    @property
-    def requires_auth(self) -> bool:
-        """Whether anonymous callers are refused."""
-        return self._auth.requires_auth
-
-    def protect(self, engine: Engine, transport: str) -> Engine:
-        """An engine with the permissions and limits of the guard."""
-        return self._auth.protect(engine, transport)
-
-    def identify(self, request: AuthRequest) -> AuthResult | Coroutine[Any, Any, AuthResult]:
-        """Authenticate a request."""
+    def identify(self, request: Any) -> Any:
+        """Authenticate a request; returns the result or a coroutine for it."""
         found = self._auth.identify(request)
-        if isinstance(found, Coroutine):
-            return self._wait(found)
-        return _note(found)
+        return self._wait(found) if isinstance(found, Coroutine) else _note(found)
 
-    async def _wait(self, identifying: Coroutine[Any, Any, AuthResult]) -> AuthResult:
+    async def _wait(self, identifying: Coroutine[Any, Any, Any]) -> Any:
         return _note(await identifying)
 
-    def local(self, environment: Mapping[str, str]) -> Principal | None:
-        """The principal of a stdio client."""
-        return self._auth.local(environment)
 
-    def page(self, path: str, mcp_path: str) -> PublicDocument | None:
-        """The public document at a path."""
-        return self._auth.page(path, mcp_path)
-
-
-def _note(found: AuthResult) -> AuthResult:
+def _note(found: Any) -> Any:
     exchange = _exchange.get()
     if exchange is not None and isinstance(found, Principal):
         exchange.principal = found.id
@@ -91,42 +53,38 @@ def _note(found: AuthResult) -> AuthResult:
 class WatchedApp(AppWrapper):
     """An application whose MCP requests are recorded; none of them takes the fast path."""
 
-    def __init__(
-        self, app: ServedApp, traffic: Traffic, endpoints: Mapping[str, AuthBackend | None]
-    ) -> None:
-        """`endpoints`: the paths of the MCP endpoints and their guards."""
+    def __init__(self, app: ServedApp, traffic: Traffic, endpoints: Mapping[str, HttpApp]) -> None:
+        """`endpoints`: the MCP endpoints by their paths."""
         super().__init__(app)
         self._traffic = traffic
         self._endpoints = endpoints
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Transmit) -> None:
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Serve one ASGI connection."""
-        path = relative_path(scope).rstrip("/") if scope["type"] == "http" else ""
-        if scope["type"] != "http" or path not in self._endpoints:
-            await self._app(scope, receive, send)
+        endpoint = None
+        if scope["type"] == "http":
+            path = HttpRequest(scope, {}, receive, send).path
+            endpoint = self._endpoints.get(path.rstrip("/"))
+        if endpoint is None:
+            await super().__call__(scope, receive, send)
             return
-        auth = self._endpoints[path]
-        credentials = () if auth is None else auth.credential_headers
+        credentials = () if endpoint.auth is None else endpoint.auth.credential_headers
         exchange = _Exchange(self._traffic, scope, credentials)
         token = _exchange.set(exchange)
         try:
-            await self._app(scope, exchange.receiving(receive), exchange.sending(send))
+            await super().__call__(scope, exchange.receiving(receive), exchange.sending(send))
         finally:
             _exchange.reset(token)
 
-    def is_validated(self, request: RequestView) -> bool:
+    def is_validated(self, request: Any) -> bool:
         """No request may skip the recording."""
         return False
-
-    def begin(self, request: RequestView, body: bytes) -> PendingResponse | None:
-        """Every request needs the ASGI path."""
-        return None
 
 
 class _Exchange:
     """One HTTP request and its response."""
 
-    def __init__(self, traffic: Traffic, scope: Scope, credentials: Collection[bytes]) -> None:
+    def __init__(self, traffic: Traffic, scope: Any, credentials: Collection[bytes]) -> None:
         self._traffic = traffic
         self._scope = scope
         self._credentials = credentials
@@ -139,7 +97,7 @@ class _Exchange:
         self._head: dict[str, Any] | None = None
         self.principal: str | None = None
 
-    def receiving(self, receive: Receive) -> Receive:
+    def receiving(self, receive: Any) -> Any:
         """The body of the request, which is recorded when it is complete."""
 
         async def receive_recorded() -> Any:
@@ -152,7 +110,7 @@ class _Exchange:
 
         return receive_recorded
 
-    def sending(self, send: Transmit) -> Transmit:
+    def sending(self, send: Any) -> Any:
         """The response, which is recorded event by event or when it is complete."""
 
         async def send_recorded(message: Any) -> None:

@@ -9,9 +9,9 @@ import pytest
 
 from dovetail import Server
 from dovetail.errors import UsageError
-from dovetail.transports.asgi.messages import HttpResponse
+from dovetail.transports import HttpResponse
 from dovetail_console.app import ConsoleApp
-from dovetail_console.console_site import ConsoleSite
+from dovetail_console.requests import ConsoleSite
 from tests.console.pages import browse, make_server, token_of
 
 HTML = {"Accept": "text/html"}

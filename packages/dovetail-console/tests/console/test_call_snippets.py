@@ -6,7 +6,7 @@ from typing import Any
 import httpx
 import pytest
 
-from dovetail_console.call_snippets import (
+from dovetail_console.saved_calls import (
     CopiedCall,
     SentRequest,
     as_command,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dovetail.transports.asgi.messages import HttpRequest
+from dovetail.transports import HttpRequest
 from dovetail_console.event_streams import EventStream, EventStreams
 from tests.patience import CAP
 

@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from dovetail.core.redaction import REDACTED
-from dovetail_console.masking import mask_fields, mask_headers, mask_text, mask_url
+from dovetail_console.traffic import REDACTED, mask_fields, mask_headers, mask_text, mask_url
 
 SECRET = "hunter2hunter2"
 

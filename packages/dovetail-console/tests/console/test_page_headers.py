@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from dovetail_console.page_headers import SECURITY_HEADERS
+from dovetail_console.event_streams import SECURITY_HEADERS
 
 
 def test_nothing_may_be_loaded_from_elsewhere_or_inline() -> None:

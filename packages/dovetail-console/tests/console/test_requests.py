@@ -5,18 +5,23 @@ from typing import Any
 
 import pytest
 
-from dovetail.core.principal import Principal
-from dovetail.runtime.auth_backend import AuthRejection
-from dovetail.spec.models import Implementation
-from dovetail.transports.asgi.messages import HttpRequest
-from dovetail_console.console_site import ConsoleServer, ConsoleSite
+from dovetail import Server
+from dovetail.auth import BearerTokens, Guard
+from dovetail.transports import HttpRequest
 from dovetail_console.requests import (
     ApiRequest,
+    ConsoleServer,
+    ConsoleSite,
     RefusedError,
-    RequestChecks,
+    check_address,
+    check_caller,
+    check_token,
+    internal_url,
     prefers_html,
     public_url,
 )
+
+KEY = "x" * 12
 
 
 def make_request(
@@ -39,11 +44,9 @@ def make_request(
     return HttpRequest(given, dict(raw), never, never)
 
 
-def make_site(auth: Any = None, **options: Any) -> ConsoleSite:
-    info = Implementation(name="shop", version="1")
-    return ConsoleSite(
-        servers=[ConsoleServer(name="shop", info=info, path="/mcp", auth=auth)], **options
-    )
+def make_site(guard: Any = None, token: str = "", **options: Any) -> ConsoleSite:
+    app = Server("shop").http_app(guard=guard, **options)
+    return ConsoleSite(servers=[ConsoleServer(name="shop", app=app)], token=token)
 
 
 @pytest.mark.parametrize(
@@ -68,7 +71,7 @@ def test_a_url_has_the_host_of_the_browser_and_the_mount_point() -> None:
 
 
 def check(site: ConsoleSite, request: HttpRequest) -> None:
-    RequestChecks(site).check_address(request, is_hosted=False)
+    check_address(request, site)
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "::1", "::ffff:127.0.0.1", "localhost"])
@@ -80,32 +83,20 @@ def test_a_unix_socket_needs_no_guard() -> None:
     check(make_site(), make_request({"Host": "localhost"}, server=("/run/shop", None)))
 
 
-class FakeGuard:
-    credential_headers = (b"authorization",)
-    requires_auth = True
-
-    def identify(self, request: Any) -> Any:
-        if b"authorization" in request.headers:
-            return Principal("me")
-        return AuthRejection(401, "Authorization is required", ((b"www-authenticate", b"Bearer"),))
-
-
 @pytest.mark.parametrize("server", [("10.0.0.5", 80), ("testserver", 80), None])
 def test_another_address_needs_a_guard_that_authenticates(server: Any) -> None:
     request = make_request({"Host": "10.0.0.5"}, server=server)
     with pytest.raises(RefusedError, match="loopback address only") as caught:
         check(make_site(), request)
     assert caught.value.status == 403
-    check(make_site(FakeGuard()), request)
-    anonymous = FakeGuard()
-    anonymous.requires_auth = False
+    check(make_site(Guard(BearerTokens({KEY: "me"}))), request)
     with pytest.raises(RefusedError, match="guard"):
-        check(make_site(anonymous), request)
+        check(make_site(Guard()), request)
 
 
-def test_a_repeated_host_or_token_is_refused() -> None:
-    request = make_request({"Host": "localhost", "X-Console-Token": "a"})
-    request.scope["headers"].append((b"x-console-token", b"b"))
+def test_a_repeated_host_is_refused() -> None:
+    request = make_request({"Host": "localhost"})
+    request.scope["headers"].append((b"host", b"b"))
     with pytest.raises(RefusedError, match="repeated"):
         check(make_site(), request)
 
@@ -123,30 +114,57 @@ def test_allowed_hosts_and_origins_are_those_of_the_server() -> None:
 
 def test_the_token_is_compared_as_a_whole() -> None:
     site = make_site(token="secret")
-    checks = RequestChecks(site)
-    checks.check_token(make_request({"X-Console-Token": "secret"}))
+    check_token(make_request({"X-Console-Token": "secret"}), site)
     for given in ("", "secre", "secrets"):
         with pytest.raises(RefusedError, match="reload the page"):
-            checks.check_token(make_request({"X-Console-Token": given}))
+            check_token(make_request({"X-Console-Token": given}), site)
 
 
 @pytest.mark.parametrize("place", ["cross-site", "same-site"])
 def test_a_request_from_another_site_is_refused_even_with_the_token(place: str) -> None:
     request = make_request({"X-Console-Token": "secret", "Sec-Fetch-Site": place})
     with pytest.raises(RefusedError, match="own page"):
-        RequestChecks(make_site(token="secret")).check_token(request)
+        check_token(request, make_site(token="secret"))
 
 
 def test_the_guard_decides_about_the_caller() -> None:
-    checks = RequestChecks(make_site(FakeGuard()))
-    asyncio.run(checks.check_caller(make_request({"Authorization": "Bearer x"})))
+    site = make_site(Guard(BearerTokens({KEY: "me"})))
+    asyncio.run(check_caller(make_request({"Authorization": f"Bearer {KEY}"}), site))
     with pytest.raises(RefusedError) as caught:
-        asyncio.run(checks.check_caller(make_request()))
+        asyncio.run(check_caller(make_request(), site))
     assert caught.value.status == 401
-    assert caught.value.headers == ((b"www-authenticate", b"Bearer"),)
+    assert dict(caught.value.headers)[b"www-authenticate"].startswith(b"Bearer")
 
 
 def test_an_unknown_server_is_refused_with_the_known_ones() -> None:
     given = ApiRequest(make_request(), {"server": "else"}, make_site())
     with pytest.raises(RefusedError, match="expected one of 'shop'"):
         _ = given.server
+
+
+def find_url(scope: dict[str, Any], **options: Any) -> str:
+    [server] = make_site(**options).servers
+    return internal_url(make_request({"Host": "evil.example"}, **scope), server)
+
+
+def test_the_address_of_the_connection_counts_and_not_the_name_that_the_caller_sent() -> None:
+    assert find_url({"server": ("127.0.0.1", 80)}) == "http://127.0.0.1:80/mcp"
+    assert find_url({"server": ("::1", 8000), "root_path": "/a"}) == "http://[::1]:8000/a/mcp"
+    assert find_url({"server": ("10.0.0.1", 1)}, allowed_hosts=["*"]) == "http://10.0.0.1:1/mcp"
+
+
+def test_a_name_that_the_operator_lists_is_used() -> None:
+    scope = {"server": ("10.0.0.1", 1), "scheme": "https"}
+    assert find_url(scope, allowed_hosts=["evil.example"]) == "https://evil.example/mcp"
+
+
+@pytest.mark.parametrize("server", [None, ("/run/shop", None)])
+def test_a_unix_socket_has_no_url(server: Any) -> None:
+    with pytest.raises(RefusedError, match="no address"):
+        find_url({"server": server})
+
+
+def test_every_console_has_its_own_token_which_no_log_shows() -> None:
+    one, other = ConsoleSite(servers=[]), ConsoleSite(servers=[])
+    assert one.token != other.token
+    assert one.token not in repr(one)

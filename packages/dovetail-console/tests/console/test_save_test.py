@@ -8,9 +8,9 @@ from typing import Any
 import httpx
 import pytest
 
-from dovetail.spec.models import Implementation
-from dovetail_console.console_site import ConsoleServer
-from dovetail_console.save_test import SavedCall, write_test
+from dovetail import Server
+from dovetail_console.requests import ConsoleServer
+from dovetail_console.saved_calls import SavedCall, write_test
 from tests.console.pages import browse, make_server, token_of
 from tests.patience import CAP
 
@@ -35,8 +35,7 @@ def make_call(**given: Any) -> SavedCall:
 
 
 def make_shown(**given: Any) -> ConsoleServer:
-    info = Implementation(name="shop", version="1")
-    return ConsoleServer(**{"name": "shop", "info": info, "path": "/mcp", **given})
+    return ConsoleServer(name="shop", app=Server("shop").http_app(), **given)
 
 
 def run_test(source: str, folder: Path) -> subprocess.CompletedProcess[str]:

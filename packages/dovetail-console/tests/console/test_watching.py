@@ -6,8 +6,7 @@ from typing import Any
 import httpx
 import pytest
 
-from dovetail.core.principal import Principal
-from dovetail.runtime.auth_backend import AuthRejection
+from dovetail.auth import Guard, Principal
 from dovetail_console.traffic import Traffic
 from dovetail_console.watching import WatchedApp, WatchedAuth
 from tests.console.pages import browse, make_server, take
@@ -25,7 +24,7 @@ def watch(*bodies: Any, headers: dict[str, str] | None = None, **options: Any) -
         return "done"
 
     app = server.http_app(**options)
-    watched = WatchedApp(app, traffic, {"/mcp": app.auth})
+    watched = WatchedApp(app, traffic, {"/mcp": app})
 
     async def use(client: httpx.AsyncClient) -> list[Any]:
         for body in bodies:
@@ -57,36 +56,30 @@ def test_a_request_and_its_response_are_one_stream() -> None:
     assert "secretsecret" not in json.dumps([sent, received])
 
 
-class FakeGuard:
+class ShopKeys:
+    """Knows whoever has a key, at once or later."""
+
     credential_headers = (b"x-shop-key",)
-    requires_auth = True
 
     def __init__(self, *, later: bool) -> None:
         self._later = later
 
-    def protect(self, engine: Any, transport: str) -> Any:
-        return engine
-
-    def identify(self, request: Any) -> Any:
-        found: Any = AuthRejection(401, "no")
-        if b"x-shop-key" in request.headers:
-            found = Principal("key:ab12")
+    def authenticate(self, credentials: Any) -> Any:
+        found = Principal("key:ab12") if b"x-shop-key" in credentials.headers else None
 
         async def wait() -> Any:
             return found
 
         return wait() if self._later else found
 
-    def local(self, environment: Any) -> Any:
-        return Principal("local")
 
-    def page(self, path: str, mcp_path: str) -> Any:
-        return None
+def make_guard(*, later: bool = False) -> Any:
+    return WatchedAuth(Guard(ShopKeys(later=later)))
 
 
 @pytest.mark.parametrize("later", [False, True])
 def test_the_principal_is_shown_and_its_key_is_not(later: bool) -> None:
-    guard = WatchedAuth(FakeGuard(later=later))
+    guard = make_guard(later=later)
     headers = {"X-Shop-Key": "secretsecret"}
     frames = watch(CALL, stateless=True, guard=guard, headers=headers)
     assert [frame["principal"] for frame in frames] == ["key:ab12", "key:ab12"]
@@ -94,15 +87,14 @@ def test_the_principal_is_shown_and_its_key_is_not(later: bool) -> None:
 
 
 def test_a_refused_request_is_shown_without_its_body() -> None:
-    sent, received = watch(CALL, guard=WatchedAuth(FakeGuard(later=False)))
+    sent, received = watch(CALL, guard=make_guard())
     assert (sent["kind"], sent["text"], sent["principal"]) == ("http", "", None)
     assert received["http"]["status"] == 401
 
 
 def test_a_watched_guard_answers_as_the_guard_does() -> None:
-    guard = WatchedAuth(FakeGuard(later=False))
+    guard = make_guard()
     assert guard.requires_auth
-    assert guard.local({}) == Principal("local")
     assert guard.page("/", "/mcp") is None
 
 
@@ -127,7 +119,8 @@ def test_each_event_of_a_stream_is_a_frame_and_a_huge_one_is_left_out() -> None:
         await client.post("/mcp", json=CALL)
         return await take(traffic, 5)
 
-    frames = browse(WatchedApp(app, traffic, {"/mcp": None}), use)  # type: ignore[arg-type]
+    endpoint = make_server().http_app()
+    frames = browse(WatchedApp(app, traffic, {"/mcp": endpoint}), use)  # type: ignore[arg-type]
     assert [frame["kind"] for frame in frames] == ["request", "http", "http", "http", "response"]
     assert frames[1]["http"]["status"] == 200
     assert "not recorded" in frames[3]["text"]
@@ -136,7 +129,7 @@ def test_each_event_of_a_stream_is_a_frame_and_a_huge_one_is_left_out() -> None:
 def test_other_paths_are_not_recorded() -> None:
     traffic = Traffic()
     app = make_server().http_app(health=True)
-    watched = WatchedApp(app, traffic, {"/mcp": None})
+    watched = WatchedApp(app, traffic, {"/mcp": app})
 
     async def use(client: httpx.AsyncClient) -> list[Any]:
         assert (await client.get("/healthz")).status_code == 200
@@ -148,7 +141,5 @@ def test_other_paths_are_not_recorded() -> None:
 
 
 def test_no_request_skips_the_recording() -> None:
-    watched = WatchedApp(make_server().http_app(), Traffic(), {"/mcp": None})
-    request: Any = None
-    assert watched.is_validated(request) is False
-    assert watched.begin(request, b"") is None
+    app = make_server().http_app()
+    assert WatchedApp(app, Traffic(), {"/mcp": app}).is_validated(None) is False

@@ -11,8 +11,8 @@ import msgspec
 from dovetail.client.http_headers import ToolHeaders
 from dovetail.core.call import Call
 from dovetail.errors import PeerError, UpstreamError
-from dovetail.features.header_params import HeaderParams
 from dovetail.runtime.provider import Membership, Provider, Source
+from dovetail.spec.header_params import HeaderParams
 from dovetail.spec.models import ResourceContents
 from dovetail.spec.results import WireReadResult
 from dovetail.wire import codec

@@ -17,8 +17,8 @@ from dovetail.core.dispatch import MethodHandler
 from dovetail.core.era import Encoded
 from dovetail.core.principal import Principal
 from dovetail.errors import DuplicateError, InvalidParamsError, RateLimitError, UsageError
-from dovetail.features.header_params import Header
 from dovetail.observability import AuditLog
+from dovetail.spec.header_params import Header
 from dovetail.testing import connect
 from tests.patience import CAP
 from tests.unit.talk import (

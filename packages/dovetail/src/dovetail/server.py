@@ -610,9 +610,9 @@ class Server:
         if not console:
             return endpoint
         with MissingPackageError.when_importing(*_CONSOLE):
-            from dovetail_console import mounting  # noqa: PLC0415 - see test_layers
+            from dovetail_console.app import add_console  # noqa: PLC0415 - see test_layers
 
-        return mounting.add_console(endpoint, {"": endpoint})
+        return add_console(endpoint, {"": endpoint})
 
     def add_lifespan(self, factory: Callable[[], AbstractAsyncContextManager[Any]]) -> None:
         """Enter another context manager with the lifespan, after the server's own.

@@ -15,8 +15,8 @@ from jsonschema.validators import validator_for
 from playwright.sync_api import Browser, ConsoleMessage, Page, Route
 
 import dovetail_console
+from dovetail_console.event_streams import SECURITY_HEADERS
 from dovetail_console.forms import DrawnField, FormRequest, answer_form
-from dovetail_console.page_headers import SECURITY_HEADERS
 from tests.console.console_client import ConsoleClient
 from tests.console.serving import serve_source
 from tests.deep.console.random_values import draw_valid, mutate

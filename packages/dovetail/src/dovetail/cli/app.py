@@ -23,6 +23,7 @@ from dovetail.cli.settings import (
     GUARD_OPTIONS,
     HTTP_OPTIONS,
     LOG_FORMAT_OPTION,
+    OPEN_OPTION,
     PATH_OPTION,
     RELOAD_OPTION,
     REST_OPTION,
@@ -30,7 +31,7 @@ from dovetail.cli.settings import (
 )
 from dovetail.errors import MissingPackageError
 
-__all__ = ["app", "run_app"]
+__all__ = ["app", "run", "run_app"]
 
 # Commands of this package that are imported on first use: name -> module:object.
 _LAZY = {
@@ -105,7 +106,7 @@ def app() -> None:
 @app.command()
 @click.argument("file", metavar="FILE[:NAME]")
 @with_options((*HTTP_OPTIONS, PATH_OPTION, LOG_FORMAT_OPTION, REST_OPTION))
-@with_options((*CONSOLE_OPTIONS, *CLUSTER_OPTIONS, RELOAD_OPTION, *GUARD_OPTIONS))
+@with_options((*CONSOLE_OPTIONS, *CLUSTER_OPTIONS, RELOAD_OPTION, OPEN_OPTION, *GUARD_OPTIONS))
 def run(file: str, **given: Any) -> None:
     """Serve the Server in FILE over stdio, or over HTTP with --http."""
     reload = given["reload"]

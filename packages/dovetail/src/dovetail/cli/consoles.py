@@ -46,12 +46,12 @@ def add_console(
         raise UsageError("--watch shows the traffic of one process; leave out --workers")
     try:
         with MissingPackageError.when_importing(*_CONSOLE):
-            from dovetail_console import mounting  # noqa: PLC0415 - see test_layers
+            from dovetail_console import app as console  # noqa: PLC0415 - see test_layers
     except MissingPackageError:
         if settings.console or settings.watch:
             raise
         return None
-    return mounting.add_console(
+    return console.add_console(
         app,
         {name: endpoint for name, (_, endpoint) in served.items()},
         file=file,

@@ -23,7 +23,7 @@ from dovetail.cli.consoles import add_console, open_page, watch_guard
 from dovetail.cli.loading import AppEndpoint, Loaded, choose_guard, guard_flags, load, split_spec
 from dovetail.cli.log_format import log_requests, write_line
 from dovetail.cli.process import ExitDeadline, tune_gc
-from dovetail.cli.settings import HttpSettings, WorkerSettings
+from dovetail.cli.settings import HttpSettings, WorkerSettings, parse_address
 from dovetail.cli.supervisor import EndpointReport, Supervisor, WorkerReport
 from dovetail.errors import MissingPackageError, StoreError, TransportError, UsageError
 from dovetail.net.addresses import is_loopback
@@ -32,9 +32,8 @@ from dovetail.server import Server
 from dovetail.state import SQLiteBackend
 from dovetail.transports.asgi.messages import ServedApp
 from dovetail.transports.http_server import bind, serve_app
-from dovetail.transports.outer_app import OuterApp
-from dovetail.transports.path_router import PathRouter
 from dovetail.transports.streamable_http.app import HttpApp
+from dovetail.transports.wrappers import OuterApp, PathRouter
 from dovetail.wire import codec
 
 if TYPE_CHECKING:
@@ -49,6 +48,7 @@ __all__ = [
     "open_listeners",
     "run_http",
     "run_many",
+    "serve_page",
     "serve_until_signal",
 ]
 
@@ -276,6 +276,26 @@ def serve_until_signal(
                 on_ready=on_ready,
                 on_stop=deadline.start,
             )
+        )
+
+
+def serve_page(
+    app: ServedApp, servers: Sequence[Server], address: str, *, open_browser: bool = False
+) -> None:
+    """Serve an application with a page for browsers at `[HOST:]PORT` until a signal arrives.
+
+    Prints the URL of the page, and opens it if wanted. Raises UsageError or TransportError.
+    """
+    host, port = parse_address(address)
+    run = HttpSettings(host=host, port=port, open_browser=open_browser)
+    with make_runner() as runner:
+        serve_until_signal(
+            app,
+            servers,
+            bind(host, port),
+            run,
+            lambda port: announce_console(port, run),
+            runner=runner,
         )
 
 

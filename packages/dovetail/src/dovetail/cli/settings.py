@@ -30,6 +30,7 @@ __all__ = [
     "GUARD_OPTIONS",
     "HTTP_OPTIONS",
     "LOG_FORMAT_OPTION",
+    "OPEN_OPTION",
     "PATH_OPTION",
     "RELOAD_OPTION",
     "REST_OPTION",
@@ -87,8 +88,9 @@ class HttpSettings:
         flag="--console/--no-console",
     )
     watch: bool = _setting(False, "Show the messages of all clients in the console.")
-    # Open the console in the user's browser.
-    open_browser: bool = False
+    open_browser: bool = _setting(
+        False, "Open the console in your browser.", flag="--open", hidden=True
+    )
     workers: int = _setting(
         1,
         "Number of server processes.",
@@ -238,6 +240,7 @@ HTTP_OPTIONS: Sequence[OptionMaker] = (
 PATH_OPTION: OptionMaker = _SERVING["path"]
 REST_OPTION: OptionMaker = _SERVING["rest"]
 RELOAD_OPTION: OptionMaker = _SERVING["reload"]
+OPEN_OPTION: OptionMaker = _SERVING["open_browser"]
 WATCH_OPTION: OptionMaker = _SERVING["watch"]
 CONSOLE_OPTIONS: Sequence[OptionMaker] = (_SERVING["console"], WATCH_OPTION)
 CLUSTER_OPTIONS: Sequence[OptionMaker] = tuple(

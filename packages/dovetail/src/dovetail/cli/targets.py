@@ -10,7 +10,6 @@ import asyncio
 import contextlib
 import os
 import re
-import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
     from dovetail.client.auth import OAuth
 
 __all__ = [
-    "GivenTarget",
     "TargetOptions",
     "find_target",
     "hidden_hint",
@@ -161,33 +159,6 @@ class TargetOptions:
     def read_headers(self) -> dict[str, str]:
         """The headers to send with every request to a URL; raises UsageError."""
         return read_headers(self.header_lines, self.token_env)
-
-
-@dataclass(frozen=True, slots=True)
-class GivenTarget:
-    """A target as it is on the command line, for other commands that take the same one."""
-
-    text: str | None
-    command: Sequence[str]
-    options: TargetOptions
-
-    def for_call(self) -> str:
-        """What to pass to `dovetail call`."""
-        if self.command:
-            return f"-- {shlex.join(self.command)}"
-        words = [] if self.options.config is None else ["--config", self.options.config]
-        return shlex.join([*words, self.text or ""])
-
-    def for_check(self, argv: Sequence[str]) -> list[str]:
-        """The words for `dovetail check`; `argv` is the command, if it is not a URL."""
-        options = self.options
-        words = [word for line in options.header_lines for word in ("--header", line)]
-        words += [] if options.token_env is None else ["--token-env", options.token_env]
-        words += [word for pair in options.env.items() for word in ("--env", "=".join(pair))]
-        words += [] if options.cwd is None else ["--cwd", options.cwd]
-        if options.config is not None:
-            return [*words, "--config", options.config, "--server", self.text or ""]
-        return [*words, "--", *argv] if argv else [*words, self.text or ""]
 
 
 def split_words(

@@ -14,12 +14,14 @@ from dovetail.client.callbacks import (
     SamplingRequest,
     SamplingResponse,
 )
-from dovetail.client.channel import Channel, Connectable
+from dovetail.client.channel import Channel, Connectable, OnClosed, OnMessage
 from dovetail.client.client import Client
 from dovetail.client.results import CallResult, Page, ReadResult
 from dovetail.client.skills import Skill, SkillEntry, SkillFile
 from dovetail.client.subscriptions import Change, Interest, Subscription
+from dovetail.client.targets import Target
 from dovetail.client.telemetry import Telemetry
+from dovetail.core.schema.validator import find_problems
 
 if _typing.TYPE_CHECKING:
     from dovetail.tasks.client import ClientTask, TaskState
@@ -34,6 +36,8 @@ __all__ = [
     "ElicitRequest",
     "ElicitResponse",
     "Interest",
+    "OnClosed",
+    "OnMessage",
     "Page",
     "ReadResult",
     "SamplingMessage",
@@ -43,8 +47,10 @@ __all__ = [
     "SkillEntry",
     "SkillFile",
     "Subscription",
+    "Target",
     "TaskState",
     "Telemetry",
+    "find_problems",
 ]
 
 

@@ -25,6 +25,7 @@ __all__ = [
 ]
 
 OnClosed = Callable[[TransportError], None]
+"""Takes the error that ended the connection; called at most once."""
 
 
 class OnMessage(Protocol):

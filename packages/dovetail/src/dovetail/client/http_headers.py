@@ -16,8 +16,8 @@ import msgspec
 from msgspec import Raw, Struct
 
 from dovetail.errors import UsageError
-from dovetail.features.header_params import KEYWORD, HeaderParams, find_headers, value_at
 from dovetail.spec import keys
+from dovetail.spec.header_params import KEYWORD, HeaderParams, find_headers, value_at
 from dovetail.spec.methods import methods_at
 from dovetail.spec.revisions import MODERN, find_revision
 from dovetail.wire import codec

@@ -55,6 +55,7 @@ class MemoryChannel(Channel):
 
 
 Target: TypeAlias = Connectable | str | os.PathLike[str] | Sequence[str] | Mapping[str, Any]
+"""What a client can use: a server object, a command, a file, a URL, or a configuration entry."""
 
 # A file, optionally with a colon and the name of the server object in it.
 _PYTHON_FILE = re.compile(r"[^\s].*\.py(:[A-Za-z_]\w*)?")

@@ -32,10 +32,10 @@ from dovetail.errors import InvalidParamsError, InvalidValueError, UsageError
 from dovetail.features.annotations import ToolAnnotationsDict, read_annotations
 from dovetail.features.content import BLOCK_TYPES, fit_blocks, to_blocks
 from dovetail.features.handlers import HandlerSpec, author_error, check_keywords, inspect_handler
-from dovetail.features.header_params import HeaderParams, annotate, find_headers
 from dovetail.features.pagination import answer_page
 from dovetail.features.tool_listing import listed_schema
 from dovetail.spec.fields import project
+from dovetail.spec.header_params import HeaderParams, annotate, find_headers
 from dovetail.spec.models import (
     CallToolParams,
     CallToolResult,

@@ -14,12 +14,12 @@ from dovetail.core.call import Call
 from dovetail.core.dispatch import MethodHandler
 from dovetail.core.registry import Registry
 from dovetail.features.custom_routes import CustomRoutes
-from dovetail.features.header_params import HeaderParams
 from dovetail.features.prompts import Prompts
 from dovetail.features.resources import Resources
 from dovetail.features.tools import Tools
 from dovetail.runtime.auth_backend import AuthBackend
 from dovetail.runtime.engine import Engine
+from dovetail.spec.header_params import HeaderParams
 from dovetail.spec.models import ReadResourceResult, ResourceContents, Tool
 from dovetail.stores.cluster import Cluster
 

@@ -26,7 +26,7 @@ from dovetail.server import HttpAppOptions, Server
 from dovetail.transports.asgi.error_status import respond_to_cancelled
 from dovetail.transports.asgi.messages import Receive, Scope, ServedApp, Transmit
 from dovetail.transports.h11_protocol import TimedH11Protocol
-from dovetail.transports.outer_app import OuterApp
+from dovetail.transports.wrappers import OuterApp
 
 __all__ = [
     "CLOSE",

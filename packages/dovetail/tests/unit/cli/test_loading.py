@@ -17,7 +17,7 @@ from starlette.routing import Host, Mount, Route
 from dovetail import Server
 from dovetail.cli.loading import find_endpoints, is_asgi_app, is_inside, load, load_server
 from dovetail.errors import MissingPackageError, TransportError, UsageError
-from dovetail.transports.path_router import PathRouter
+from dovetail.transports.wrappers import PathRouter
 
 HEAD = "from dovetail import Server\n"
 

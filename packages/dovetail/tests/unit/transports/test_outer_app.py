@@ -15,7 +15,7 @@ from dovetail import Options, Server
 from dovetail.client import Client
 from dovetail.errors import RpcError, TransportError
 from dovetail.transports.http_server import bind, serve_app
-from dovetail.transports.outer_app import OuterApp
+from dovetail.transports.wrappers import OuterApp
 from tests.patience import CAP
 
 

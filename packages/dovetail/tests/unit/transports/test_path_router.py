@@ -5,7 +5,7 @@ import json
 from typing import Any
 
 from dovetail import Server
-from dovetail.transports.path_router import PathRouter
+from dovetail.transports.wrappers import PathRouter
 
 META = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",

@@ -1,6 +1,7 @@
 """OAuth for clients: `Client(url, auth=OAuth())`.
 
-`login`, `logout` and `find_login` are for programs that separate the login from the use.
+`login`, `logout` and `find_login` are for programs that separate the login from the use;
+`trace_requests` shows the requests of a login.
 """
 
 from __future__ import annotations
@@ -15,16 +16,28 @@ from dovetail.client.auth.grants import (
     Grant,
     WorkloadIdentity,
 )
-from dovetail.client.auth.oauth import Login, OAuth, find_login, list_logins, login, logout
-from dovetail.client.auth.storage import MemoryStore, TokenStore
+from dovetail.client.auth.oauth import (
+    Login,
+    OAuth,
+    find_login,
+    find_token,
+    list_logins,
+    login,
+    logout,
+)
+from dovetail.client.auth.storage import MemoryStore, TokenStore, default_store
 from dovetail.client.auth.user_agent import LoopbackBrowser, Redirect, UserAgent
+from dovetail.client.http_auth import Auth
 from dovetail.oauth.failures import (
     AuthorizationError,
     LoginRequiredError,
     TokenRefusedError,
 )
+from dovetail.oauth.fetch import AuthTrace, trace_requests
 
 __all__ = [
+    "Auth",
+    "AuthTrace",
     "AuthorizationCode",
     "AuthorizationError",
     "ClientCredentials",
@@ -44,8 +57,11 @@ __all__ = [
     "TokenStore",
     "UserAgent",
     "WorkloadIdentity",
+    "default_store",
     "find_login",
+    "find_token",
     "list_logins",
     "login",
     "logout",
+    "trace_requests",
 ]

@@ -20,7 +20,7 @@ from dovetail.net.http_pool import HttpPool
 from dovetail.oauth.challenges import Challenge, find_challenge
 from dovetail.oauth.fetch import report_trace
 
-__all__ = ["Login", "OAuth", "find_login", "list_logins", "login", "logout"]
+__all__ = ["Login", "OAuth", "find_login", "find_token", "list_logins", "login", "logout"]
 
 # The first request of a client; the answer that matters here is its status and challenge.
 _PROBE = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
@@ -140,6 +140,12 @@ def find_login(url: str, auth: OAuth) -> Login | None:
     endpoint = parse_url(url)
     found = auth.authorize(endpoint).login
     return None if found is None else _describe(endpoint, found)
+
+
+def find_token(url: str, auth: OAuth) -> str | None:
+    """The stored access token for a server, if there is one; it may have expired."""
+    found = auth.authorize(parse_url(url)).login
+    return None if found is None else found.tokens.access_token
 
 
 def list_logins(auth: OAuth) -> list[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dovetail.core.schema.json_values import format_path, real_path
+from dovetail.core.schema.json_values import PathStep, format_path, real_path
 from dovetail.core.schema.problems import (
     LocatedProblem,
     located_problems,
@@ -20,7 +20,7 @@ from dovetail.errors import InvalidValueError, Problem, UsageError
 if TYPE_CHECKING:
     import jsonschema_rs
 
-__all__ = ["SchemaValidator"]
+__all__ = ["SchemaValidator", "find_problems"]
 
 
 class SchemaValidator:
@@ -81,3 +81,13 @@ class SchemaValidator:
 
 def _refuse_to_fetch(uri: str) -> Any:
     raise LookupError(f"{uri} is outside the schema; copy it into $defs")
+
+
+def find_problems(schema: dict[str, Any], value: Any) -> list[tuple[list[PathStep], str]]:
+    """What is wrong with a value: the path of each wrong part, and what is expected there.
+
+    Formats count. The words are those of a server that refuses arguments. Raises ValueError or
+    jsonschema_rs.ReferencingError for a schema that is invalid or refers to other documents.
+    """
+    found = SchemaValidator(schema, asserts_formats=True).located_problems(value)
+    return [(path, problem.expected) for path, problem in found]

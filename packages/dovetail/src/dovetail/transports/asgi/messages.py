@@ -7,6 +7,8 @@ import contextlib
 from collections.abc import Awaitable, Callable, Coroutine, MutableMapping
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
+from dovetail.net.addresses import is_loopback
+
 __all__ = [
     "JSON",
     "BodyTooLargeError",
@@ -22,7 +24,9 @@ __all__ = [
     "ServedApp",
     "Transmit",
     "Watch",
+    "mount_point",
     "read_body",
+    "relative_path",
     "respond",
     "respond_and_drain",
     "watch_for_disconnect",
@@ -41,6 +45,22 @@ _DRAIN_IDLE_SECONDS = 1.0
 _MAX_LENGTH_DIGITS = 18
 
 JSON: Headers = [(b"content-type", b"application/json")]
+
+
+def mount_point(scope: Scope) -> str:
+    """The path at which the application is mounted, without a slash at its end."""
+    root: str = scope.get("root_path", "")
+    return root.rstrip("/")
+
+
+def relative_path(scope: Scope) -> str:
+    """The path of a request below the mount point; its slashes are kept."""
+    path: str = scope["path"]
+    root = mount_point(scope)
+    # Some servers keep the mount point in the path, others remove it.
+    if root and (path == root or path.startswith(root + "/")):
+        path = path[len(root) :]
+    return path
 
 
 class BodyTooLargeError(Exception):
@@ -69,6 +89,27 @@ class HttpRequest(NamedTuple):
     headers: dict[bytes, bytes]
     receive: Receive
     transmit: Transmit
+
+    @property
+    def mount_point(self) -> str:
+        """The path at which the application is mounted, without a slash at its end."""
+        return mount_point(self.scope)
+
+    @property
+    def path(self) -> str:
+        """The path below the mount point."""
+        return relative_path(self.scope)
+
+    @property
+    def is_local(self) -> bool:
+        """Whether it was sent to a loopback address, or to a Unix socket."""
+        address = self.scope.get("server")
+        return address is not None and (address[1] is None or is_loopback(str(address[0])))
+
+    async def respond(self, response: HttpResponse) -> None:
+        """Send a complete response; the one to HEAD without its body."""
+        body = b"" if self.scope["method"] == "HEAD" else response.body
+        await respond(self.transmit, response.status, body, response.headers)
 
     def watch(self, gone: Callable[[], None]) -> Watch:
         """Call `gone` when the client disconnects, until the watch is cancelled."""

@@ -17,7 +17,6 @@ from dovetail.core.principal import Principal
 from dovetail.eras.select import speaks_modern
 from dovetail.errors import InvalidRequestError, ShutdownError, UsageError
 from dovetail.features.custom_routes import CustomRoute, CustomRoutes
-from dovetail.features.header_params import HeaderParams
 from dovetail.runtime.auth_backend import (
     AuthBackend,
     AuthRejection,
@@ -33,6 +32,8 @@ from dovetail.runtime.message_handler import (
     start_lifespan,
     too_long,
 )
+from dovetail.spec.header_params import HeaderParams
+from dovetail.spec.models import Implementation
 from dovetail.transports.asgi.accept import accepts
 from dovetail.transports.asgi.counts import HttpCounts
 from dovetail.transports.asgi.error_status import SHUTTING_DOWN
@@ -50,10 +51,10 @@ from dovetail.transports.asgi.messages import (
     Scope,
     Transmit,
     read_body,
+    relative_path,
     respond,
     respond_and_drain,
 )
-from dovetail.transports.asgi.paths import relative_path
 from dovetail.transports.streamable_http.credentials import (
     WithoutCredentials,
     without_credentials,
@@ -177,6 +178,12 @@ class HttpApp:
         return self._engine.host.source
 
     @property
+    def info(self) -> Implementation:
+        """What the server says about itself."""
+        info: Implementation = self.server.identity.implementation
+        return info
+
+    @property
     def auth(self) -> AuthBackend | None:
         """The guard of the application."""
         return self._auth
@@ -267,15 +274,9 @@ class HttpApp:
         if not self._is_mcp(path) and not routes:
             await self._serve_page(request, path)
             return
-        invalid = head_refusal(scope, headers, self._single)
-        if invalid is not None:
-            await self._refuse(request, *invalid, [_CLOSE])
-            return
-        refusal = self._guard.refusal(
-            headers.get(b"host", b""), headers.get(b"origin", b""), scope.get("server")
-        )
+        refusal = self._find_refusal(scope, headers)
         if refusal is not None:
-            await self._refuse(request, 403, refusal)
+            await self._reject(request, refusal)
             return
         origin = headers.get(b"origin")
         if origin is not None and self._guard.allows_cors(origin):
@@ -293,6 +294,30 @@ class HttpApp:
             # A client that repeats these headers need not be validated again.
             is_plain = origin is None and len(headers) == len(raw)
             await self._serve_mcp(request, method, fingerprint if is_plain else None)
+
+    def find_refusal(self, request: HttpRequest) -> AuthRejection | None:
+        """Why a request is refused whatever its path is: its framing, headers, Host or Origin.
+
+        For applications that serve other paths beside this one.
+        """
+        is_exposed = self._is_hosted and self._auth is not None
+        invalid = framing_refusal(request.headers, needs_trusted_headers=is_exposed)
+        if invalid is not None:
+            return AuthRejection(*invalid, (_CLOSE,))
+        return self._find_refusal(request.scope, request.headers)
+
+    def _find_refusal(self, scope: Scope, headers: dict[bytes, bytes]) -> AuthRejection | None:
+        invalid = head_refusal(scope, headers, self._single)
+        if invalid is not None:
+            return AuthRejection(*invalid, (_CLOSE,))
+        text = self._guard.refusal(
+            headers.get(b"host", b""), headers.get(b"origin", b""), scope.get("server")
+        )
+        return None if text is None else AuthRejection(403, text)
+
+    def has_route(self, path: str) -> bool:
+        """Whether a custom route of the server is at this path."""
+        return bool(self._routes.find(path))
 
     async def _serve_mcp(
         self, request: HttpRequest, method: str, fingerprint: tuple[Any, ...] | None
@@ -360,14 +385,14 @@ class HttpApp:
         if route is None:
             await self._not_allowed(request, allowed)
             return
-        principal = await self._identify(request) if route.guarded else None
+        principal = await self.identify(request) if route.guarded else None
         if isinstance(principal, AuthRejection):
             await self._reject(request, principal)
             return
         if route.needs_caller and principal is None:
             await self._refuse(request, 403, _NO_CALLER)
             return
-        body = await self._body(request)
+        body = await self.read_body(request)
         if body is not None:
             hidden = () if self._auth is None else self._auth.credential_headers
             scope = without_credentials(request.scope, hidden)
@@ -395,14 +420,14 @@ class HttpApp:
             # sse.two-endpoints (2024-11-05 basic/transports): one to read, one to post to
             await self._not_allowed(request, b"GET" if path == old.path else b"POST")
             return
-        principal = await self._identify(request)
+        principal = await self.identify(request)
         if isinstance(principal, AuthRejection):
             await self._reject(request, principal)
         elif method == "GET":
             hidden = () if self._auth is None else self._auth.credential_headers
             await old.get(request, without_credentials(request.scope, hidden), principal)
         else:
-            body = await self._body(request) if await self._is_json(request) else None
+            body = await self.read_body(request) if await self._is_json(request) else None
             if body is not None:
                 await old.post(request, body, principal)
 
@@ -410,7 +435,7 @@ class HttpApp:
         if method == "GET" and not accepts(request.headers.get(b"accept"), b"text/event-stream"):
             await self._refuse(request, 406, "Accept must allow text/event-stream")
             return
-        principal = await self._identify(request)
+        principal = await self.identify(request)
         if isinstance(principal, AuthRejection):
             await self._reject(request, principal)
             return
@@ -419,11 +444,11 @@ class HttpApp:
 
     async def _serve_post(self, request: HttpRequest) -> None:
         # auth.token.validate-first: authenticate before the body is read
-        principal = None if self._auth is None else await self._identify(request)
+        principal = None if self._auth is None else await self.identify(request)
         if isinstance(principal, AuthRejection):
             await self._reject(request, principal)
             return
-        body = await self._body(request)
+        body = await self.read_body(request)
         if body is None:
             return
         begun = self._begin(request, body, principal)
@@ -444,12 +469,16 @@ class HttpApp:
             return False
         return True
 
-    async def _body(self, request: HttpRequest) -> bytes | None:
-        """The body of a POST; None if it could not be read, after sending the error."""
+    async def read_body(self, request: HttpRequest, limit: int | None = None) -> bytes | None:
+        """The body of a request; None if it could not be read, after sending the error.
+
+        Without a `limit` in bytes, it is that of messages.
+        """
+        limit = self._limit if limit is None else limit
         try:
-            return await read_body(request, self._limit, self.options["body_timeout"])
+            return await read_body(request, limit, self.options["body_timeout"])
         except BodyTooLargeError:
-            body = self._error(request, too_long(self._limit).message)
+            body = self._error(request, too_long(limit).message)
             await respond_and_drain(request, HttpResponse(413, body, [*JSON, _CLOSE]))
         except BodyTooSlowError:
             text = f"The body did not arrive within {self.options['body_timeout']:g} seconds"
@@ -519,7 +548,8 @@ class HttpApp:
         begun = self._begin(request, body, principal)
         await (respond(request.transmit, *begun) if isinstance(begun, HttpResponse) else begun)
 
-    async def _identify(self, request: HttpRequest) -> AuthResult:
+    async def identify(self, request: HttpRequest) -> AuthResult:
+        """The caller of a request, None if it is anonymous, or why it is refused."""
         if self._auth is None:
             return None
         # auth.token.every-request, sbp.session-not-auth: also for requests with a session id

@@ -26,9 +26,9 @@ from dovetail.transports.asgi.messages import (
     HttpRequest,
     HttpResponse,
     Scope,
+    relative_path,
     respond,
 )
-from dovetail.transports.asgi.paths import relative_path
 from dovetail.transports.asgi.request_tasks import RequestTasks
 from dovetail.wire import codec
 

@@ -34,10 +34,10 @@ from dovetail.errors import (
     RpcError,
     UnsupportedVersionError,
 )
-from dovetail.features.header_params import HeaderParams, value_at
 from dovetail.runtime.engine import Engine
 from dovetail.runtime.link import RequestLink, ResponseOnlyLink
 from dovetail.runtime.message_handler import MessageHandler, StatelessHandler
+from dovetail.spec.header_params import HeaderParams, value_at
 from dovetail.spec.models import CallToolParams
 from dovetail.transports.asgi.accept import accepts
 from dovetail.transports.asgi.counts import HttpCounts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dovetail.transports.asgi.paths import mount_point, relative_path
+from dovetail.transports.asgi.messages import mount_point, relative_path
 
 
 @pytest.mark.parametrize(

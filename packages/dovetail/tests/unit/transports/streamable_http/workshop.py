@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from dovetail import Context, Server
 from dovetail.core.principal import Principal
-from dovetail.features.header_params import Header
+from dovetail.spec.header_params import Header
 from dovetail.transports.streamable_http.app import HttpApp
 from tests.unit.transports.streamable_http.asgi_client import Client
 

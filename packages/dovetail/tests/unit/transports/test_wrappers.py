@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from dovetail.transports.app_wrapper import AppWrapper
+from dovetail.transports.wrappers import AppWrapper
 
 
 class Recorder:

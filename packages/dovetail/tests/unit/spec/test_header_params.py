@@ -10,7 +10,7 @@ from dovetail import Server
 from dovetail.core.call import Call
 from dovetail.core.principal import Principal
 from dovetail.errors import UsageError
-from dovetail.features.header_params import Header, annotate, find_headers
+from dovetail.spec.header_params import Header, annotate, find_headers
 from tests.unit.fakes import make_call
 from tests.unit.talk import ask
 
