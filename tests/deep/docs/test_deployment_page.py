@@ -29,7 +29,7 @@ from tests.patience import CAP, wait_until
 
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "deployment.md").read_text("utf-8")
-SERVER = ROOT / "packages" / "dovetail" / "tests" / "cluster" / "rolling.py"
+SERVER = ROOT / "packages" / "dovetail" / "tests" / "deep" / "cluster" / "rolling.py"
 BALANCERS = ("nginx", "haproxy")
 # `make cluster` makes 100,000 calls.
 CALLS = int(os.environ.get("ROLLING_CALLS", "1000"))
