@@ -9,7 +9,6 @@ from dovetail import Context, Options, Server
 from dovetail.core.changes import ChangeEvent, ChangeKind
 from dovetail.spec.keys import TASKS
 from dovetail.tasks.views import TaskView
-from tests.cluster.shop import STATE_KEY
 from tests.unit.stores.task_stores import make_row
 from tests.unit.talk import MODERN, answer, run
 
@@ -39,22 +38,6 @@ class Building:
         params = {"name": "build"}
         made = await answer(self.server, "tools/call", params, revision=MODERN, capabilities=KNOWS)
         return str(made["result"]["taskId"])
-
-
-def test_a_run_whose_row_another_process_holds_ends_at_its_next_step(cluster_url: str) -> None:
-    async def scenario() -> None:
-        building = Building(state=cluster_url, state_keys=[STATE_KEY])
-        id = await building.begin()
-        node: Any = building.server.engine.shared.cluster  # type: ignore[union-attr]
-        await node.client.do("HSET", node.key("task", id), "worker", "another")
-        building.gate.set()
-        await building.has_stopped.wait()
-        assert building.did == ["roof"]
-        assert id not in building.server._tasks._live
-        assert await node.client.do("HGET", node.key("task", id), "status") == b"working"
-        await building.server.close()
-
-    run(scenario())
 
 
 def test_a_result_that_is_too_large_fails_the_task() -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from dovetail.core.schema.validator import SchemaValidator
+from dovetail.core.schema.validator import SchemaValidator, find_problems
 from dovetail.errors import InvalidValueError, UsageError
 
 
@@ -61,3 +61,10 @@ def test_check_raises_with_every_problem() -> None:
 def test_failing_keys_name_the_parts_of_an_object() -> None:
     schema = {"required": ["z"], "additionalProperties": {"items": {"type": "integer"}}}
     assert compile_schema(schema).failing_keys({"a": ["x"], "1": ["x"], "b": [1]}) == ["a", "1"]
+
+
+def test_problems_are_found_with_the_steps_of_their_paths() -> None:
+    dates = {"type": "object", "properties": {"days": {"items": {"format": "date"}}}}
+    found = find_problems(dates, {"days": ["2026-01-31", "tomorrow"]})
+    assert found == [(["days", 1], "date such as 2025-01-31")]
+    assert find_problems(dates, {"days": []}) == []
