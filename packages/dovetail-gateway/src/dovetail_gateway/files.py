@@ -21,7 +21,7 @@ from typing import (
 
 import msgspec
 
-from dovetail.client.config_files import expand, read_config_bytes, read_servers
+from dovetail.client.targets import expand, read_config_bytes, read_servers
 from dovetail_gateway.config import GatewayConfig, GatewayConfigError
 
 __all__ = [

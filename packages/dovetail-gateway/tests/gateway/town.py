@@ -10,7 +10,7 @@ import httpx
 from dovetail import Context, Options, Proxy, Server, ToolSearch
 from dovetail.auth import Guard, Principal
 from dovetail.client import Client
-from dovetail.client.local_caller import LocalCaller
+from dovetail.client.targets import LocalCaller
 from dovetail.errors import DovetailError
 from dovetail_openapi import rest_app
 from tests.patience import CAP

@@ -10,7 +10,7 @@ import pytest
 
 from dovetail import Client, Options, Proxy, Server, ToolAnnotations
 from dovetail.auth import Guard
-from dovetail.client.local_caller import LocalCaller
+from dovetail.client.targets import LocalCaller
 from dovetail.core.principal import Principal
 from dovetail.errors import InvalidParamsError
 from dovetail.spec.keys import CLIENT_CAPABILITIES, PROTOCOL_VERSION

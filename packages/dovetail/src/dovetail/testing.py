@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from dovetail.client import CallResult, Client, ReadResult
 from dovetail.client.callbacks import ElicitCallback, RootsSource, SampleCallback
 from dovetail.client.era import ChangeCallback, LogCallback
-from dovetail.client.local_caller import LocalCaller
+from dovetail.client.targets import LocalCaller
 from dovetail.core.principal import Principal
 from dovetail.errors import UsageError
 from dovetail.server import Server

@@ -9,7 +9,7 @@ import pytest
 from msgspec import Raw
 
 from dovetail import Client, Proxy
-from dovetail.client.local_caller import LocalCaller
+from dovetail.client.targets import LocalCaller
 from dovetail.errors import InvalidParamsError, MethodNotFoundError, RpcError
 from dovetail.spec.keys import TASKS
 from dovetail.wire.messages import Notification

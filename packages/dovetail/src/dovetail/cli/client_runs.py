@@ -19,8 +19,7 @@ from dovetail.cli.log_format import escape_control
 from dovetail.cli.questions import Questions
 from dovetail.cli.targets import TargetOptions, make_auth
 from dovetail.client import Client, ElicitRequest, ElicitResponse
-from dovetail.client.local_caller import LocalCaller
-from dovetail.client.targets import Target, is_url
+from dovetail.client.targets import LocalCaller, Target, is_url
 from dovetail.errors import (
     AccessDeniedError,
     DovetailError,

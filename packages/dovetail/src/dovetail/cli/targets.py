@@ -19,9 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from dovetail.cli.failures import COULD_NOT_START, WRONG_USAGE, Failure, or_fail
 from dovetail.cli.loading import load_server, split_spec
-from dovetail.client.config_files import expand, read_servers
-from dovetail.client.local_caller import LocalCaller
-from dovetail.client.targets import Target, is_url
+from dovetail.client.targets import LocalCaller, Target, expand, is_url, read_servers
 from dovetail.core.permission import read_scopes
 from dovetail.core.principal import Principal
 from dovetail.errors import TransportError, UsageError

@@ -1,4 +1,4 @@
-"""HTTP features that only legacy servers have: sessions and resumable streams.
+"""Event streams, and the sessions of legacy servers.
 
 The session starts with the response to initialize. Messages that the server sends on its own
 initiative arrive on a GET stream, if the server offers one. A broken stream whose events have ids
@@ -17,14 +17,52 @@ import msgspec
 from msgspec import Raw, Struct
 
 from dovetail.client.channel import OnClosed, OnMessage, SessionEndedError, StreamLostError
-from dovetail.client.http_stream import EVENT_STREAM, Cursor, read_events
 from dovetail.errors import PeerError, TransportError, UnreachableError
 from dovetail.net.background import BackgroundTasks
-from dovetail.net.http_connection import Headers
+from dovetail.net.http_connection import ClientResponse, Headers
 from dovetail.net.http_pool import HttpPool
 from dovetail.wire import codec
+from dovetail.wire.framing import SseBuffer
 
-__all__ = ["ClientHttpSession"]
+__all__ = ["EVENT_STREAM", "ClientHttpSession", "Cursor", "read_events"]
+
+EVENT_STREAM = "text/event-stream"
+
+
+class Cursor:
+    """The position in an event stream, across reconnections."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.last_event_id = b""
+        self.retry_ms: int | None = None
+        # Events of any kind so far, to detect progress.
+        self.events = 0
+
+    @property
+    def can_resume(self) -> bool:
+        """Whether the last event has an id that can be sent as Last-Event-ID."""
+        id = self.last_event_id
+        return bool(id) and id.isascii() and id.decode().isprintable() and id == id.strip()
+
+
+async def read_events(
+    response: ClientResponse, cursor: Cursor, take: Callable[[bytes], bool]
+) -> None:
+    """Pass each message to `take` until it returns True or the stream ends."""
+    buffer = SseBuffer(cursor.limit)
+    async for chunk in response.chunks():
+        for event in buffer.feed(chunk):
+            cursor.events += 1
+            cursor.last_event_id = event.id if event.id is not None else cursor.last_event_id
+            # An event without data only sets the position.
+            if event.data and event.event == b"message" and take(event.data):
+                return
+        if buffer.last_event_id:
+            cursor.last_event_id = buffer.last_event_id
+        if buffer.retry is not None:
+            cursor.retry_ms = buffer.retry
+
 
 logger: logging.Logger = logging.getLogger("dovetail")
 

@@ -22,9 +22,9 @@ from dovetail.client.era import ClientEra, Settings, check_log_level
 from dovetail.client.results import ServerFacts, decode_result
 from dovetail.client.rpc import PendingRequest, ProgressCallback, RpcConnection
 from dovetail.client.subscriptions import Change, Interest, Subscription, change_from
-from dovetail.client.time_limits import time_limit
 from dovetail.errors import HeaderMismatchError, PeerError, RpcError, TransportError
 from dovetail.net.backoff import backoff
+from dovetail.runtime.deadlines import time_limit
 from dovetail.spec import keys
 from dovetail.spec.methods import methods_at
 from dovetail.spec.models import CancelledParams, DiscoverResult, Implementation, SubscriptionFilter

@@ -22,10 +22,10 @@ from msgspec import Raw, Struct
 
 from dovetail.client.channel import Channel, SessionEndedError, StreamLostError
 from dovetail.client.telemetry import Telemetry
-from dovetail.client.time_limits import time_limit
 from dovetail.core.telemetry import current_trace_context
 from dovetail.errors import DovetailError, PeerError, RpcError, TransportError
 from dovetail.net.background import BackgroundTasks, resolve
+from dovetail.runtime.deadlines import time_limit
 from dovetail.spec.keys import PROGRESS_TOKEN, TRACE_KEYS
 from dovetail.spec.models import ProgressParams
 from dovetail.spec.revisions import Revision

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dovetail import Client, Context, Options, Server
-from dovetail.client.local_caller import LocalCaller
+from dovetail.client.targets import LocalCaller
 from tests.cluster.shop import STATE_KEY
 from tests.unit.fakes import drive
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dovetail.client.config_files import expand, read_servers
+from dovetail.client.targets import expand, read_servers
 from dovetail.errors import UsageError
 
 

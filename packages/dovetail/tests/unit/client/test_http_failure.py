@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dovetail.client.http_failure import HttpFailure, find_secrets
+from dovetail.client.http_channel import HttpFailure, find_secrets
 from dovetail.errors import AccessDeniedError, PeerError, TransportError
 
 JSON = "application/json"

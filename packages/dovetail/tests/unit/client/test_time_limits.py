@@ -7,7 +7,7 @@ import math
 
 import pytest
 
-from dovetail.client.time_limits import pause_time_limits, time_limit
+from dovetail.runtime.deadlines import pause_time_limits, time_limit
 from tests.patience import pass_time
 from tests.peers.scripted import run
 

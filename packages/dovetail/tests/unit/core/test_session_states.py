@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from dovetail import Client, Context, Options, Server
-from dovetail.client.local_caller import LocalCaller
+from dovetail.client.targets import LocalCaller
 from dovetail.state import Backend, MemoryBackend
 
 

@@ -18,7 +18,6 @@ from dovetail.client.auth.registration import ClientFacts, Registrar
 from dovetail.client.auth.storage import TokenStore
 from dovetail.client.auth.token_endpoint import TokenEndpoint
 from dovetail.client.http_auth import Denial
-from dovetail.client.time_limits import pause_time_limits
 from dovetail.net.http_endpoint import Endpoint
 from dovetail.oauth.challenges import Challenge, find_challenge
 from dovetail.oauth.discovery import Authority, discover
@@ -30,6 +29,7 @@ from dovetail.oauth.failures import (
 )
 from dovetail.oauth.fetch import AuthFetch
 from dovetail.oauth.urls import UrlPolicy, same_url
+from dovetail.runtime.deadlines import pause_time_limits
 
 __all__ = ["AuthSettings", "OAuthAuthorizer"]
 
