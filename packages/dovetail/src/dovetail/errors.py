@@ -26,6 +26,9 @@
     └── TransportError        the connection failed or is closed
         └── UnreachableError      the server cannot be reached, whatever the era
             └── AccessDeniedError     it answered 401 or 403
+                └── AuthorizationError    a client could not obtain an access token
+                    ├── LoginRequiredError   the user has to log in
+                    └── TokenRefusedError    the authorization server refused the request
 
 Each class has its JSON-RPC code and registers itself, so that `RpcError.from_wire` can create it
 from a received error.
@@ -41,6 +44,7 @@ from typing import Any, ClassVar
 
 __all__ = [
     "AccessDeniedError",
+    "AuthorizationError",
     "DovetailError",
     "DuplicateError",
     "HeaderMismatchError",
@@ -50,6 +54,7 @@ __all__ = [
     "InvalidRequestError",
     "InvalidValueError",
     "LimitError",
+    "LoginRequiredError",
     "MethodNotFoundError",
     "MissingCapabilityError",
     "MissingPackageError",
@@ -61,6 +66,7 @@ __all__ = [
     "RpcError",
     "ShutdownError",
     "StoreError",
+    "TokenRefusedError",
     "ToolError",
     "TransportError",
     "UnreachableError",
@@ -312,3 +318,22 @@ class UnreachableError(TransportError):
 
 class AccessDeniedError(UnreachableError):
     """The server answered 401 or 403."""
+
+
+class AuthorizationError(AccessDeniedError):
+    """No access token could be obtained; the message names the party at fault and the next step.
+
+    It never contains a token, a code or a secret.
+    """
+
+
+class LoginRequiredError(AuthorizationError):
+    """The user has to log in, and this client may not ask for it."""
+
+
+class TokenRefusedError(AuthorizationError):
+    """The authorization server refused a token request with an OAuth error code."""
+
+    def __init__(self, text: str, code: str) -> None:
+        super().__init__(text)
+        self.code = code

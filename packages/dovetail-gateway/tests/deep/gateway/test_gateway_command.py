@@ -17,7 +17,7 @@ from mcp.client.streamable_http import streamable_http_client
 from dovetail.auth import KeyFile
 from dovetail.client import Client
 from dovetail.client.auth import login
-from dovetail.client.auth.file_store import FileStore
+from dovetail.client.auth.storage import FileStore
 from dovetail.errors import AccessDeniedError, InvalidParamsError
 from tests.deep.gateway.processes import OLD_SHOP, Process, start_notes
 from tests.driving import eventually

@@ -16,9 +16,9 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec import Struct
 
+from dovetail.errors import AuthorizationError
 from dovetail.net.http_endpoint import Endpoint
 from dovetail.oauth.challenges import Challenge
-from dovetail.oauth.failures import AuthorizationError
 from dovetail.oauth.fetch import AuthFetch
 from dovetail.oauth.urls import same_url, within
 

@@ -17,10 +17,9 @@ from urllib.parse import urlencode
 
 import msgspec
 
-from dovetail.errors import PeerError, TransportError
+from dovetail.errors import AuthorizationError, PeerError, TransportError
 from dovetail.net.http_endpoint import Endpoint
 from dovetail.net.http_pool import HttpPool
-from dovetail.oauth.failures import AuthorizationError
 from dovetail.oauth.urls import UrlPolicy
 
 __all__ = [

@@ -12,10 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from urllib.parse import urlsplit
 
-from dovetail.errors import UnreachableError, UsageError
+from dovetail.errors import AuthorizationError, UnreachableError, UsageError
 from dovetail.net.addresses import AddressScope, is_loopback, resolve_addresses
 from dovetail.net.http_endpoint import Endpoint, parse_url
-from dovetail.oauth.failures import AuthorizationError
 
 __all__ = ["UrlPolicy", "check_url", "same_url", "within"]
 

@@ -6,12 +6,11 @@
 
 from __future__ import annotations
 
-from dovetail.client.auth.authorization_code import AuthorizationCode
-from dovetail.client.auth.client_authentication import ClientKey
-from dovetail.client.auth.device_code import DeviceCode, DevicePrompt
-from dovetail.client.auth.file_store import FileStore
 from dovetail.client.auth.grants import (
+    AuthorizationCode,
     ClientCredentials,
+    DeviceCode,
+    DevicePrompt,
     EnterpriseManaged,
     Grant,
     WorkloadIdentity,
@@ -25,10 +24,11 @@ from dovetail.client.auth.oauth import (
     login,
     logout,
 )
-from dovetail.client.auth.storage import MemoryStore, TokenStore, default_store
+from dovetail.client.auth.storage import FileStore, MemoryStore, TokenStore, default_store
+from dovetail.client.auth.token_endpoint import ClientKey
 from dovetail.client.auth.user_agent import LoopbackBrowser, Redirect, UserAgent
 from dovetail.client.http_auth import Auth
-from dovetail.oauth.failures import (
+from dovetail.errors import (
     AuthorizationError,
     LoginRequiredError,
     TokenRefusedError,

@@ -12,21 +12,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dovetail.client.auth.grants import Flow, Grant
-from dovetail.client.auth.logins import StoredLogin
-from dovetail.client.auth.records import ClientRecord, LoginRecord, Tokens
+from dovetail.client.auth.records import ClientRecord, LoginRecord, StoredLogin, Tokens
 from dovetail.client.auth.registration import ClientFacts, Registrar
 from dovetail.client.auth.storage import TokenStore
 from dovetail.client.auth.token_endpoint import TokenEndpoint
 from dovetail.client.http_auth import Denial
-from dovetail.net.http_endpoint import Endpoint
-from dovetail.oauth.challenges import Challenge, find_challenge
-from dovetail.oauth.discovery import Authority, discover
-from dovetail.oauth.dpop import DpopKey
-from dovetail.oauth.failures import (
+from dovetail.errors import (
     AuthorizationError,
     LoginRequiredError,
     TokenRefusedError,
 )
+from dovetail.net.http_endpoint import Endpoint
+from dovetail.oauth.challenges import Challenge, find_challenge
+from dovetail.oauth.discovery import Authority, discover
+from dovetail.oauth.dpop import DpopKey
 from dovetail.oauth.fetch import AuthFetch
 from dovetail.oauth.urls import UrlPolicy, same_url
 from dovetail.runtime.deadlines import pause_time_limits

@@ -10,9 +10,7 @@ import keyring
 import keyring.errors
 import msgspec
 
-from dovetail.client.auth.file_lock import hold_file
-from dovetail.client.auth.file_store import find_data_folder
-from dovetail.client.auth.storage import TokenStore
+from dovetail.client.auth.storage import TokenStore, find_data_folder, hold_file
 from dovetail.errors import UsageError
 
 __all__ = ["KeyringStore"]

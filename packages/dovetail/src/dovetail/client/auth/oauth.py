@@ -6,14 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from dovetail.client.auth.authorization_code import AuthorizationCode
 from dovetail.client.auth.authorizer import AuthSettings, OAuthAuthorizer
-from dovetail.client.auth.client_authentication import ClientKey
-from dovetail.client.auth.grants import Grant
-from dovetail.client.auth.logins import list_servers
-from dovetail.client.auth.records import LoginRecord
+from dovetail.client.auth.grants import AuthorizationCode, Grant
+from dovetail.client.auth.records import LoginRecord, list_servers
 from dovetail.client.auth.registration import ClientFacts
 from dovetail.client.auth.storage import TokenStore, default_store
+from dovetail.client.auth.token_endpoint import ClientKey
 from dovetail.errors import UsageError
 from dovetail.net.http_endpoint import Endpoint, parse_url
 from dovetail.net.http_pool import HttpPool

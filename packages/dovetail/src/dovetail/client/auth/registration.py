@@ -13,11 +13,11 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from dovetail.client.auth.client_authentication import ClientKey
 from dovetail.client.auth.records import ClientRecord, decode_record, encode_record
 from dovetail.client.auth.storage import TokenStore, make_key
+from dovetail.client.auth.token_endpoint import ClientKey
+from dovetail.errors import AuthorizationError
 from dovetail.oauth.discovery import ServerMetadata
-from dovetail.oauth.failures import AuthorizationError
 from dovetail.oauth.fetch import AuthFetch
 
 __all__ = ["ClientFacts", "Registrar"]

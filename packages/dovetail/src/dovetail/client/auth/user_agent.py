@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import AbstractAsyncContextManager
 from urllib.parse import parse_qs, urlsplit
 
-from dovetail.oauth.failures import AuthorizationError
+from dovetail.errors import AuthorizationError
 
 __all__ = ["LoopbackBrowser", "Redirect", "UserAgent", "has_display", "show_url"]
 

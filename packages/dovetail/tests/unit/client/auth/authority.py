@@ -26,7 +26,7 @@ from dovetail.client.auth import (
     Redirect,
     UserAgent,
 )
-from dovetail.client.auth.authorization_code import make_challenge
+from dovetail.client.auth.grants import make_challenge
 from tests.patience import CAP
 from tests.peers.scripted import DISCOVERED, INITIALIZED
 

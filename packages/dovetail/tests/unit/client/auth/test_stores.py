@@ -15,9 +15,8 @@ import keyring.errors
 import pytest
 
 from dovetail.client.auth import FileStore, MemoryStore, TokenStore
-from dovetail.client.auth.file_store import find_data_folder
 from dovetail.client.auth.keyring_store import KeyringStore
-from dovetail.client.auth.storage import default_store, make_key
+from dovetail.client.auth.storage import default_store, find_data_folder, make_key
 from dovetail.errors import UsageError
 from tests.peers.scripted import run
 
@@ -122,7 +121,7 @@ def test_a_damaged_file_is_no_login(tmp_path: Path) -> None:
 def test_a_lock_that_nobody_releases_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dovetail.client.auth.file_lock._WAIT_SECONDS", 0.05)
+    monkeypatch.setattr("dovetail.client.auth.storage._WAIT_SECONDS", 0.05)
 
     async def use() -> None:
         store = FileStore(tmp_path)
@@ -144,7 +143,7 @@ def test_a_lock_that_nobody_releases_is_reported(
 def test_the_folder_is_that_of_the_platform(
     platform: str, env: dict[str, str], folder: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dovetail.client.auth.file_store.sys", SimpleNamespace(platform=platform))
+    monkeypatch.setattr("dovetail.client.auth.storage.sys", SimpleNamespace(platform=platform))
     monkeypatch.delenv("XDG_DATA_HOME", raising=False)
     monkeypatch.setenv("HOME", "/home/me")
     for name, value in env.items():
