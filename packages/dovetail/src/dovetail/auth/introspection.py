@@ -8,8 +8,7 @@ from urllib.parse import quote
 
 from dovetail.errors import RateLimitError, UsageError
 from dovetail.oauth.discovery import find_endpoint
-from dovetail.oauth.fetch import fetch_json
-from dovetail.oauth.urls import check_url
+from dovetail.oauth.fetch import check_url, fetch_json
 from dovetail.runtime.rates import Bucket, Rate
 
 __all__ = ["Introspection"]

@@ -27,9 +27,8 @@ from dovetail.oauth.discovery import (
     metadata_url_of,
 )
 from dovetail.oauth.dpop import BoundToken, ProofChecker, find_bound_key
-from dovetail.oauth.fetch import fetch_json
+from dovetail.oauth.fetch import check_url, fetch_json
 from dovetail.oauth.jwt_keys import ALGORITHMS, KeySet
-from dovetail.oauth.urls import check_url
 from dovetail.runtime.auth_backend import AuthRejection, PublicDocument
 from dovetail.wire import codec
 

@@ -23,7 +23,7 @@ from dovetail.client.targets import LocalCaller, Target, expand, is_url, read_se
 from dovetail.core.permission import read_scopes
 from dovetail.core.principal import Principal
 from dovetail.errors import TransportError, UsageError
-from dovetail.net.http_endpoint import parse_url
+from dovetail.net.addresses import parse_url
 from dovetail.server import Server
 
 if TYPE_CHECKING:

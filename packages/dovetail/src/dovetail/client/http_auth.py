@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from dovetail.errors import AccessDeniedError
+from dovetail.net.addresses import Endpoint
 from dovetail.net.http_connection import ClientResponse, Headers
-from dovetail.net.http_endpoint import Endpoint
 from dovetail.net.http_pool import HttpPool
 
 __all__ = ["Auth", "AuthorizedPool", "Authorizer", "Denial"]

@@ -37,9 +37,9 @@ from dovetail.errors import (
     TransportError,
     UnsupportedVersionError,
 )
+from dovetail.net.addresses import Endpoint, parse_url
 from dovetail.net.background import BackgroundTasks
 from dovetail.net.http_connection import ClientResponse, Headers
-from dovetail.net.http_endpoint import Endpoint, parse_url
 from dovetail.net.http_pool import HttpPool
 from dovetail.runtime.deadlines import time_limit
 from dovetail.wire import codec

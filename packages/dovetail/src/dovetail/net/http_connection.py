@@ -16,7 +16,7 @@ from http import HTTPStatus
 import httptools
 
 from dovetail.errors import PeerError, TransportError
-from dovetail.net.http_endpoint import Endpoint
+from dovetail.net.addresses import Endpoint
 
 __all__ = ["ClientResponse", "Headers", "HttpConnection", "ResponseHead", "explain_os_error"]
 

@@ -13,7 +13,7 @@ from urllib.parse import unquote, urlsplit
 from weakref import WeakSet
 
 from dovetail.errors import PeerError, TransportError, UnreachableError
-from dovetail.net.addresses import is_loopback
+from dovetail.net.addresses import Endpoint, is_loopback
 from dovetail.net.background import BackgroundTasks
 from dovetail.net.http_connection import (
     ClientResponse,
@@ -21,7 +21,6 @@ from dovetail.net.http_connection import (
     HttpConnection,
     explain_os_error,
 )
-from dovetail.net.http_endpoint import Endpoint
 
 __all__ = [
     "HttpPool",

@@ -17,10 +17,9 @@ import msgspec
 from msgspec import Struct
 
 from dovetail.errors import AuthorizationError
-from dovetail.net.http_endpoint import Endpoint
+from dovetail.net.addresses import Endpoint
 from dovetail.oauth.challenges import Challenge
-from dovetail.oauth.fetch import AuthFetch
-from dovetail.oauth.urls import same_url, within
+from dovetail.oauth.fetch import AuthFetch, same_url, within
 
 __all__ = [
     "Authority",

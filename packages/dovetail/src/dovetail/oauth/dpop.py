@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from dovetail.core.rounds import MemoryRounds, RoundStore
 from dovetail.oauth.jwt_keys import ALGORITHMS
 
-__all__ = ["ALGORITHMS", "BoundToken", "DpopKey", "ProofChecker", "find_bound_key"]
+__all__ = ["BoundToken", "DpopKey", "ProofChecker", "find_bound_key"]
 
 # Seconds for which a proof is accepted, besides the allowed clock difference.
 _LIFETIME = 60.0

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from dovetail.client.auth import AuthorizationCode, OAuth, login
-from dovetail.net.http_endpoint import parse_url
+from dovetail.net.addresses import parse_url
 from tests.deep.auth.calls import get_token
 from tests.deep.auth.conftest import Place
 from tests.deep.auth.test_own_client import Anna

@@ -14,7 +14,7 @@ from dovetail import Context, Server
 from dovetail.cli.app import app as command_line
 from dovetail.client import Change, Client, ElicitRequest, ElicitResponse, SamplingRequest
 from dovetail.errors import InvalidParamsError, MissingCapabilityError, TransportError
-from dovetail.net.http_endpoint import parse_url
+from dovetail.net.addresses import parse_url
 from dovetail.net.http_pool import HttpPool
 from dovetail.spec.header_params import Header
 from dovetail.spec.revisions import REVISIONS

@@ -11,7 +11,7 @@ import pytest
 
 from dovetail.errors import PeerError, TransportError
 from dovetail.net import http_pool
-from dovetail.net.http_endpoint import parse_url
+from dovetail.net.addresses import parse_url
 from dovetail.net.http_pool import HttpPool
 from tests.certificate import make_certificate
 from tests.peers.scripted import run

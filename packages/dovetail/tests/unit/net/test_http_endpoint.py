@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dovetail.net.http_endpoint import parse_url
+from dovetail.net.addresses import parse_url
 
 BASE = parse_url("http://host:8000/a/mcp?key=x")
 

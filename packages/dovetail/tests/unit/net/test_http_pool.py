@@ -6,7 +6,7 @@ import pytest
 
 from dovetail.client import Client
 from dovetail.errors import PeerError
-from dovetail.net.http_endpoint import parse_url
+from dovetail.net.addresses import parse_url
 from dovetail.net.http_pool import HttpPool
 from tests.peers.scripted import run
 from tests.unit.client.fake_http import Heard, Serve, Wire, fake_http, modern

@@ -12,7 +12,7 @@ import pytest
 
 from dovetail.errors import TransportError
 from dovetail.net import http_pool
-from dovetail.net.http_endpoint import parse_url
+from dovetail.net.addresses import parse_url
 from dovetail.net.http_pool import find_proxy
 from dovetail.oauth.fetch import fetch_json
 from tests.certificate import make_certificate

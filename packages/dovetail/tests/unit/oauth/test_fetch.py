@@ -6,8 +6,7 @@ import pytest
 
 from dovetail.errors import TransportError, UsageError
 from dovetail.oauth import fetch as module
-from dovetail.oauth.fetch import fetch_json
-from dovetail.oauth.urls import check_url
+from dovetail.oauth.fetch import check_url, fetch_json
 from tests.unit.auth.small_server import serving
 from tests.unit.talk import run
 

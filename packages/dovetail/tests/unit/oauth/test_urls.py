@@ -10,9 +10,8 @@ import pytest
 
 from dovetail.client.auth import AuthorizationError
 from dovetail.errors import UsageError
-from dovetail.net.addresses import AddressScope
-from dovetail.net.http_endpoint import parse_url
-from dovetail.oauth.urls import UrlPolicy, same_url, within
+from dovetail.net.addresses import AddressScope, parse_url
+from dovetail.oauth.fetch import UrlPolicy, same_url, within
 from tests.peers.scripted import run
 
 

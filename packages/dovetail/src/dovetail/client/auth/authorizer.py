@@ -22,12 +22,11 @@ from dovetail.errors import (
     LoginRequiredError,
     TokenRefusedError,
 )
-from dovetail.net.http_endpoint import Endpoint
+from dovetail.net.addresses import Endpoint
 from dovetail.oauth.challenges import Challenge, find_challenge
 from dovetail.oauth.discovery import Authority, discover
 from dovetail.oauth.dpop import DpopKey
-from dovetail.oauth.fetch import AuthFetch
-from dovetail.oauth.urls import UrlPolicy, same_url
+from dovetail.oauth.fetch import AuthFetch, UrlPolicy, same_url
 from dovetail.runtime.deadlines import pause_time_limits
 
 __all__ = ["AuthSettings", "OAuthAuthorizer"]

@@ -13,7 +13,7 @@ from dovetail.client.auth.registration import ClientFacts
 from dovetail.client.auth.storage import TokenStore, default_store
 from dovetail.client.auth.token_endpoint import ClientKey
 from dovetail.errors import UsageError
-from dovetail.net.http_endpoint import Endpoint, parse_url
+from dovetail.net.addresses import Endpoint, parse_url
 from dovetail.net.http_pool import HttpPool
 from dovetail.oauth.challenges import Challenge, find_challenge
 from dovetail.oauth.fetch import report_trace

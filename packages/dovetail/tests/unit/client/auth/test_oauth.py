@@ -32,7 +32,7 @@ from dovetail.client.auth import (
 )
 from dovetail.client.http_auth import AuthorizedPool
 from dovetail.errors import TransportError, UsageError
-from dovetail.net.http_endpoint import parse_url
+from dovetail.net.addresses import parse_url
 from tests.patience import CAP
 from tests.peers.scripted import run
 from tests.unit.client.auth.authority import (
