@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from dovetail.auth.key_file import KeyFile
+from dovetail.auth.api_keys import KeyFile
 from dovetail.cli.app import app
 from dovetail.cli.plugins import SERVERS as INSTALLED
 from dovetail.client import Client

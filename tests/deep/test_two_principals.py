@@ -19,7 +19,7 @@ from urllib.parse import quote
 import httpx
 import pytest
 
-from dovetail.auth.key_file import KeyFile
+from dovetail.auth.api_keys import KeyFile
 from dovetail.client import Client
 from tests.deep.browser.driving import allowing, data_of
 from tests.deep.browser.web_site import WebSite, serving_site

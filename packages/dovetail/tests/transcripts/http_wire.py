@@ -18,7 +18,7 @@ import httpx
 
 from dovetail import Server
 from dovetail.auth import ApiKeys, Guard
-from dovetail.auth.key_file import KeyFile
+from dovetail.auth.api_keys import KeyFile
 from dovetail.spec.keys import PROTOCOL_VERSION
 from dovetail.spec.revisions import Family, Revision
 from dovetail.transports.http_server import HttpParser, bind, serve_app

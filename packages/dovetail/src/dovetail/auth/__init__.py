@@ -11,14 +11,11 @@ from dovetail.core.principal import Principal
 from dovetail.runtime.rates import Rate
 
 if _typing.TYPE_CHECKING:
-    from dovetail.auth.api_keys import ApiKeys
-    from dovetail.auth.bearer_tokens import BearerTokens
+    from dovetail.auth.api_keys import ApiKeys, BearerTokens, KeyFile
     from dovetail.auth.credentials import Authenticator, Credentials, Rejected
     from dovetail.auth.guard import Guard
-    from dovetail.auth.introspection import Introspection
-    from dovetail.auth.key_file import KeyFile
     from dovetail.auth.limits import Limits
-    from dovetail.auth.oauth import OAuth
+    from dovetail.auth.oauth import Introspection, OAuth
 
 __all__ = [
     "ApiKeys",
@@ -39,11 +36,11 @@ __all__ = [
 _MODULES = {
     "ApiKeys": "api_keys",
     "Authenticator": "credentials",
-    "BearerTokens": "bearer_tokens",
+    "BearerTokens": "api_keys",
     "Credentials": "credentials",
     "Guard": "guard",
-    "Introspection": "introspection",
-    "KeyFile": "key_file",
+    "Introspection": "oauth",
+    "KeyFile": "api_keys",
     "Limits": "limits",
     "OAuth": "oauth",
     "Rejected": "credentials",

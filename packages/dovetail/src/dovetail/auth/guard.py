@@ -18,9 +18,8 @@ from dovetail.auth.credentials import (
     Rejected,
     read_credentials,
 )
-from dovetail.auth.limits import Limits, RateLimiter
+from dovetail.auth.limits import Limits, RateLimiter, share_limits
 from dovetail.auth.oauth import OAuth
-from dovetail.auth.shared_limits import share_limits
 from dovetail.core.middleware import AnyMiddleware, GuardChains
 from dovetail.core.permission import Permission, read_scopes
 from dovetail.core.principal import Principal

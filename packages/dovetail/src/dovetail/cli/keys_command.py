@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from dovetail.auth.key_file import KeyFile, KeyRecord
+from dovetail.auth.api_keys import KeyFile, KeyRecord
 from dovetail.cli.failures import FAILED_CALL, WRONG_USAGE, Failure
 from dovetail.cli.output import print_json
 from dovetail.eras.modern.sealing import MIN_KEY_BYTES

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import pytest
 
-from dovetail.auth.key_file import KeyFile
+from dovetail.auth.api_keys import KeyFile
 from tests.deep.auth.processes import Provider, notes_server
 
 

@@ -28,8 +28,8 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
+from dovetail.auth.api_keys import KeyFile
 from dovetail.auth.credentials import INVALID_TOKEN, MAX_TOKEN
-from dovetail.auth.key_file import KeyFile
 from tests.deep.auth.calls import (
     ACCEPT,
     TLS,

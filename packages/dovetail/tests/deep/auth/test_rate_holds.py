@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from dovetail.auth.key_file import KeyFile
+from dovetail.auth.api_keys import KeyFile
 from tests.deep.auth.processes import notes_server
 
 # So slow a rate that no machine takes long enough for all calls to be allowed.

@@ -15,7 +15,7 @@ import pytest
 
 from dovetail import Server
 from dovetail.auth import ApiKeys, Guard
-from dovetail.auth.key_file import KeyFile
+from dovetail.auth.api_keys import KeyFile
 from dovetail.errors import StoreError
 from tests.cluster.in_process import serving_cluster
 from tests.cluster.legacy_client import INITIALIZE, LegacyClient, read_events

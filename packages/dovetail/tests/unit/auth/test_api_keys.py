@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from dovetail.auth import api_keys as module
-from dovetail.auth.api_keys import ApiKeys
+from dovetail.auth.api_keys import ApiKeys, KeyFile, hash_of
 from dovetail.auth.credentials import Credentials, Rejected
-from dovetail.auth.key_file import KeyFile, hash_of
 from dovetail.core.principal import Principal
 from dovetail.errors import UsageError
 

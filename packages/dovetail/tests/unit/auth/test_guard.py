@@ -13,8 +13,8 @@ import pytest
 
 from dovetail import Server
 from dovetail.auth import ApiKeys, BearerTokens, Guard, Limits, OAuth, Rate
+from dovetail.auth.api_keys import KeyFile
 from dovetail.auth.credentials import Credentials, Found, Rejected
-from dovetail.auth.key_file import KeyFile
 from dovetail.core.principal import Principal
 from dovetail.errors import UsageError
 from dovetail.observability import Metrics

@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from dovetail.auth.introspection import Introspection
+from dovetail.auth.oauth import Introspection
 from dovetail.errors import RateLimitError, UsageError
 from dovetail.runtime.rates import Rate
 from tests.unit.auth.small_server import Asked, serving

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from dovetail.auth.key_file import KeyFile
+from dovetail.auth.api_keys import KeyFile
 from dovetail.errors import UsageError
 
 

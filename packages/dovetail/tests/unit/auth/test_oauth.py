@@ -11,8 +11,7 @@ import jwt
 import pytest
 
 from dovetail.auth.credentials import Credentials, Found, Rejected
-from dovetail.auth.introspection import Introspection
-from dovetail.auth.oauth import OAuth, keycloak_scopes, standard_scopes
+from dovetail.auth.oauth import Introspection, OAuth, keycloak_scopes, standard_scopes
 from dovetail.core.principal import Principal
 from dovetail.errors import UsageError
 from dovetail.runtime.auth_backend import AuthRejection

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from dovetail.auth import Guard, GuardSettings
-from dovetail.auth.key_file import KeyFile
+from dovetail.auth.api_keys import KeyFile
 from dovetail.cli.app import app
 from dovetail.cli.loading import Loaded, choose_guard, load
 from dovetail.errors import UsageError

@@ -11,7 +11,7 @@ import pytest
 
 from dovetail import Client, Context, Options, Server
 from dovetail.auth import ApiKeys, Guard
-from dovetail.auth.key_file import KeyFile
+from dovetail.auth.api_keys import KeyFile
 from dovetail.client.targets import LocalCaller
 from dovetail.transports import serve_http
 from tests.patience import CAP

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dovetail import Client
-from dovetail.auth.key_file import KeyFile
+from dovetail.auth.api_keys import KeyFile
 from dovetail.errors import TransportError
 from tests.driving import serving_http
 from tests.patience import CAP

@@ -18,7 +18,7 @@ from starlette.responses import PlainTextResponse
 
 from dovetail import Context, Options, RouteRequest, RouteResponse, Server
 from dovetail.auth import ApiKeys, Guard
-from dovetail.auth.key_file import KeyFile
+from dovetail.auth.api_keys import KeyFile
 from dovetail.client import Client
 from dovetail.transports import serve_http
 from tests.driving import serving_http
