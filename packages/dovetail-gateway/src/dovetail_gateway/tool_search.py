@@ -17,10 +17,10 @@ import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
 from dovetail.core.call import Call
-from dovetail.core.call_facts import call_of
 from dovetail.core.dispatch import Chains, Dispatcher, MethodHandler, Outcome
 from dovetail.core.era import CacheHint, Encoded
-from dovetail.core.permission import NO_REQUIREMENTS
+from dovetail.core.middleware import call_of
+from dovetail.core.principal import NO_REQUIREMENTS
 from dovetail.core.registry import suggest
 from dovetail.errors import InternalError, InvalidParamsError, ToolError, UsageError
 from dovetail.features.context import Context

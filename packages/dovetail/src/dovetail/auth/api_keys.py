@@ -24,8 +24,7 @@ import msgspec
 from msgspec import Struct
 
 from dovetail.auth.credentials import MAX_TOKEN, Credentials, Found, Rejected
-from dovetail.core.permission import read_scopes
-from dovetail.core.principal import Principal, to_principal
+from dovetail.core.principal import Principal, read_scopes, to_principal
 from dovetail.errors import UsageError
 from dovetail.runtime.reloaded_file import ReloadedFile
 

@@ -21,8 +21,7 @@ from dovetail.auth.credentials import (
 from dovetail.auth.limits import Limits, RateLimiter, share_limits
 from dovetail.auth.oauth import OAuth
 from dovetail.core.middleware import AnyMiddleware, GuardChains
-from dovetail.core.permission import Permission, read_scopes
-from dovetail.core.principal import Principal
+from dovetail.core.principal import Permission, Principal, read_scopes
 from dovetail.errors import UsageError
 from dovetail.features.middleware import REQUESTS
 from dovetail.oauth.challenges import make_challenge

@@ -15,9 +15,8 @@ from typing import Any, Literal, NamedTuple
 from urllib.parse import quote, urlsplit
 
 from dovetail.auth.credentials import Credentials, Found, Rejected
-from dovetail.core.permission import read_scopes
-from dovetail.core.principal import Principal
-from dovetail.core.rounds import RoundStore
+from dovetail.core.principal import Principal, read_scopes
+from dovetail.core.replay import UsedIds
 from dovetail.errors import RateLimitError, StoreError, TransportError, UsageError
 from dovetail.oauth.challenges import make_challenge
 from dovetail.oauth.discovery import (
@@ -279,7 +278,7 @@ class OAuth:
         """
         return cls(realm, resource, **{"scopes_of": keycloak_scopes, **options})
 
-    def set_default_store(self, store: RoundStore) -> None:
+    def set_default_store(self, store: UsedIds) -> None:
         """Remember the proofs of bound tokens here, if no other server has set a store."""
         if self._proofs is not None:
             self._proofs.set_default_store(store)

@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING, Any
 from dovetail.cli.failures import COULD_NOT_START, WRONG_USAGE, Failure, or_fail
 from dovetail.cli.loading import load_server, split_spec
 from dovetail.client.targets import LocalCaller, Target, expand, is_url, read_servers
-from dovetail.core.permission import read_scopes
-from dovetail.core.principal import Principal
+from dovetail.core.principal import Principal, read_scopes
 from dovetail.errors import TransportError, UsageError
 from dovetail.net.addresses import parse_url
 from dovetail.server import Server

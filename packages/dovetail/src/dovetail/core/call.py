@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
+from enum import Enum
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
@@ -17,11 +19,9 @@ from msgspec import UNSET, Raw, Struct
 
 from dovetail.core.call_state import NEW, CallState
 from dovetail.core.era import Era
-from dovetail.core.link import Link
+from dovetail.core.link import Link, SessionStateStore
 from dovetail.core.options import Options
-from dovetail.core.permission import Permission
-from dovetail.core.principal import Principal
-from dovetail.core.session_states import SessionStateStore
+from dovetail.core.principal import Permission, Principal
 from dovetail.errors import InvalidParamsError, RpcError, UsageError
 from dovetail.spec.keys import PROGRESS_TOKEN
 from dovetail.spec.models import ClientInfo, Params, ResourceContents, Tool
@@ -29,13 +29,13 @@ from dovetail.wire import codec
 from dovetail.wire.messages import Notification
 
 if TYPE_CHECKING:
-    from dovetail.core.handler import Handler
     from dovetail.core.middleware import Request
 
 __all__ = [
     "Ask",
     "Call",
     "DetachedRun",
+    "Handler",
     "Host",
     "MiddlewareLimit",
     "Origin",
@@ -45,13 +45,34 @@ __all__ = [
     "Sent",
     "Services",
     "StaticScope",
+    "Style",
     "current_call",
     "find_run",
     "nested_run",
 ]
 
-
 T = TypeVar("T")
+
+
+class Style(Enum):
+    """Where a function runs."""
+
+    ASYNC = "on the event loop, awaited"
+    THREAD = "in a worker thread, because it may block"
+    INLINE = "on the event loop, directly: the author says that it does not block"
+
+
+@dataclass(frozen=True, slots=True)
+class Handler:
+    """A function and how to run it. `None` as a timeout means that of the server."""
+
+    function: Callable[..., Any]
+    style: Style
+    label: str
+    timeout: float | None = None
+    idle_timeout: float | None = None
+    # The label with the file and line of the function, for logs: "tool 'search' (weather.py:12)".
+    where: str = ""
 
 
 class Ask(NamedTuple):

@@ -8,8 +8,7 @@ from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from functools import partial
 from typing import Any, Protocol
 
-from dovetail.core.call import Call
-from dovetail.core.handler import Handler, Style
+from dovetail.core.call import Call, Handler, Style
 
 __all__ = ["Dependency", "DependencyProvider", "Depends", "Resolution"]
 

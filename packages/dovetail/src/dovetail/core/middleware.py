@@ -4,7 +4,7 @@ A middleware gets the request and a function that runs the rest of the chain. Th
 every request, that of a server the requests that its tools, prompts, resources and lists serve.
 Chains are built when a middleware is added, so servers without middleware do not pay for it.
 Requests and results are views: what no middleware looks at is not decoded, and passed on as the
-bytes that it came as.
+bytes that it came as. `CallFacts` is what handlers can read as well.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from typing import Any, ClassVar, Generic, Literal, NamedTuple, Protocol, Self, 
 from msgspec import UNSET, Raw
 
 from dovetail.core.call import Call, MiddlewareLimit
-from dovetail.core.call_facts import CallFacts
 from dovetail.core.dispatch import InputRequired, MethodHandler, Outcome
+from dovetail.core.principal import Principal
 from dovetail.core.telemetry import SpanIds
 from dovetail.errors import RpcError, UsageError
 from dovetail.spec.models import Params
@@ -28,11 +28,13 @@ from dovetail.wire import codec
 
 __all__ = [
     "AnyMiddleware",
+    "CallFacts",
     "CallNext",
     "Chain",
     "GuardChains",
     "Outcomes",
     "Request",
+    "call_of",
     "default_method",
     "make_chain",
     "transparent",
@@ -50,6 +52,59 @@ Outcomes: TypeAlias = Literal["ok", "tool_error", "error", "refused", "cancelled
 
 # The attributes that `default_method` and `transparent` set.
 _DEFAULT, _TRANSPARENT = "only_passes_on", "returns_call_next"
+
+
+class CallFacts:
+    """The caller and the request: what handlers and middleware can read of a call."""
+
+    __slots__ = ("_call",)
+
+    def __init__(self, call: Call) -> None:
+        self._call = call
+
+    @property
+    def principal(self) -> Principal | None:
+        """The authenticated caller (id, scopes, claims), None if nothing authenticated it."""
+        return self._call.principal
+
+    @property
+    def revision(self) -> str:
+        """The protocol revision of the request."""
+        return self._call.era.revision.date
+
+    @property
+    def request_id(self) -> str | int:
+        """The JSON-RPC id of the request."""
+        id: str | int = codec.decode_json(self._call.id)
+        return id
+
+    @property
+    def meta(self) -> dict[str, Any]:
+        """The `_meta` of the request, trace context included."""
+        return self._call.meta
+
+    @property
+    def client_extensions(self) -> dict[str, Any]:
+        """The extensions that the client declared: their settings by name."""
+        call = self._call
+        # Older revisions have no extensions; their clients use `experimental`, and some both.
+        is_modern = call.era.revision.extensions
+        found: dict[str, Any] = {}
+        for member in ("extensions",) if is_modern else ("experimental", "extensions"):
+            declared = call.peer.capabilities.get(member)
+            if isinstance(declared, dict):
+                found.update({k: v for k, v in declared.items() if isinstance(v, dict)})
+        return found
+
+    @property
+    def scope(self) -> Any:
+        """The ASGI scope of the request, or the `scope` passed to `server.handle`."""
+        return self._call.origin.scope
+
+
+def call_of(facts: CallFacts) -> Call:
+    """Return the call behind a context, for other parts of the framework."""
+    return facts._call
 
 
 class Request(CallFacts, Generic[R]):

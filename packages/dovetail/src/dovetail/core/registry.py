@@ -9,14 +9,16 @@ change clears that cache.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterator
-from typing import Generic, TypeVar
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 from dovetail.core.cursor import decode_cursor, encode_cursor
-from dovetail.core.permission import NO_REQUIREMENTS, Requirements, Visibility
+from dovetail.core.dispatch import MethodHandler
+from dovetail.core.principal import NO_REQUIREMENTS, Requirements, Visibility
 from dovetail.errors import DuplicateError, UsageError
+from dovetail.spec.revisions import Revision
 
-__all__ = ["Registry", "RegistryPage", "suggest"]
+__all__ = ["BindExtras", "EntryExtras", "Registry", "RegistryPage", "suggest"]
 
 T = TypeVar("T")
 
@@ -164,3 +166,14 @@ def suggest(name: str, known: list[str], kind: str) -> str:
     if len(known) <= 5:
         return f"; there is: {', '.join(map(repr, known))}"
     return f"; there are {len(known)} {kind}s, see the list"
+
+
+class EntryExtras(NamedTuple):
+    """The additions to the entry of a list, and what runs around its handler."""
+
+    change_entry: Callable[[dict[str, Any], Revision], None] | None = None
+    wrap: Callable[[MethodHandler], MethodHandler] | None = None
+
+
+# Gets the options of an entry and its name in errors.
+BindExtras: TypeAlias = Callable[[Sequence[object], str], EntryExtras]

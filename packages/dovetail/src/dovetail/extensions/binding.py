@@ -15,10 +15,9 @@ import msgspec
 from msgspec import Raw, Struct
 
 from dovetail.core.call import Call
-from dovetail.core.call_facts import CallFacts
 from dovetail.core.dispatch import MethodHandler, Outcome
-from dovetail.core.entry_extras import EntryExtras
-from dovetail.core.middleware import AnyMiddleware, CallNext, Request, make_chain
+from dovetail.core.middleware import AnyMiddleware, CallFacts, CallNext, Request, make_chain
+from dovetail.core.registry import EntryExtras
 from dovetail.core.schema import ArgumentsSchema, arguments_schema
 from dovetail.errors import (
     DovetailError,

@@ -6,8 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Any, ClassVar, Generic, TypeVar
 
-from dovetail.core.call_facts import CallFacts, call_of
-from dovetail.core.middleware import CallNext
+from dovetail.core.middleware import CallFacts, CallNext, call_of
 from dovetail.features.middleware import CallTool, ReadResource
 from dovetail.features.tools import ToolResult
 from dovetail.spec.models import ReadResourceResult

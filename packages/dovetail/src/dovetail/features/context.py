@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, TypeVar, over
 
 import msgspec
 
-from dovetail.core.call import Ask, Call, Sent, find_run
-from dovetail.core.call_facts import CallFacts
-from dovetail.core.handler import Style
+from dovetail.core.call import Ask, Call, Sent, Style, find_run
+from dovetail.core.middleware import CallFacts
 from dovetail.core.schema import type_schema
 from dovetail.errors import ToolError, UsageError
 from dovetail.features.content import Message

@@ -15,9 +15,8 @@ from dataclasses import is_dataclass, replace
 from difflib import get_close_matches
 from typing import Annotated, Any, NamedTuple, ParamSpec, TypeVar, Union, get_args, get_origin
 
-from dovetail.core.call import Call
+from dovetail.core.call import Call, Handler, Style
 from dovetail.core.dependencies import Dependency, Resolution
-from dovetail.core.handler import Handler, Style
 from dovetail.core.schema import (
     Description,
     bound_keywords,

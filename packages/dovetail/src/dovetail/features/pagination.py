@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from dovetail.core.call import Call
 from dovetail.core.era import CacheHint, Encoded
-from dovetail.core.permission import visibility_of
+from dovetail.core.principal import visibility_of
 from dovetail.core.registry import Registry
 from dovetail.spec.models import ListParams
 from dovetail.spec.revisions import Revision

@@ -11,7 +11,7 @@ from dovetail.core.call import Call
 from dovetail.core.dispatch import MethodHandler
 from dovetail.core.era import CacheHint, Encoded
 from dovetail.core.options import Options, read_tags
-from dovetail.core.permission import Requirements, may_use, read_scopes, visibility_of
+from dovetail.core.principal import Requirements, may_use, read_scopes, visibility_of
 from dovetail.core.registry import Registry
 from dovetail.core.schema import ArgumentsSchema, arguments_schema
 from dovetail.errors import InvalidParamsError, InvalidValueError, UsageError

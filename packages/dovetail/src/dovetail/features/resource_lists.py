@@ -15,7 +15,7 @@ from typing import Any, TypedDict, Unpack
 from dovetail.core.call import Call
 from dovetail.core.cursor import decode_text_cursor, encode_text_cursor
 from dovetail.core.era import CacheHint, Encoded
-from dovetail.core.permission import Requirements, has_scopes, read_scopes
+from dovetail.core.principal import Requirements, has_scopes, read_scopes
 from dovetail.core.registry import Registry
 from dovetail.core.uri_template import is_uri
 from dovetail.errors import UsageError

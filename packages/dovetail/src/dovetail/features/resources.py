@@ -9,11 +9,10 @@ from typing import Any, Literal, TypedDict, Union, Unpack, get_args, get_origin
 
 from dovetail.core.call import Call
 from dovetail.core.dispatch import MethodHandler, Outcome, Shaped
-from dovetail.core.entry_extras import BindExtras, EntryExtras
 from dovetail.core.era import CacheHint, Encoded
 from dovetail.core.options import Options, read_tags
-from dovetail.core.permission import Requirements, may_use, read_scopes, visibility_of
-from dovetail.core.registry import Registry
+from dovetail.core.principal import Requirements, may_use, read_scopes, visibility_of
+from dovetail.core.registry import BindExtras, EntryExtras, Registry
 from dovetail.core.schema import ArgumentsSchema, arguments_schema
 from dovetail.core.uri_template import UnsafeValue, UriTemplate, is_template, is_uri
 from dovetail.errors import (

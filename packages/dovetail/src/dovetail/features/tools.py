@@ -11,17 +11,16 @@ from msgspec import UNSET, Raw, UnsetType
 
 from dovetail.core.call import Call
 from dovetail.core.dispatch import MethodHandler, Outcome
-from dovetail.core.entry_extras import BindExtras, EntryExtras
 from dovetail.core.era import CacheHint, Encoded
 from dovetail.core.options import Options, read_tags
-from dovetail.core.permission import (
+from dovetail.core.principal import (
     NO_REQUIREMENTS,
     Requirements,
     may_use,
     read_scopes,
     visibility_of,
 )
-from dovetail.core.registry import Registry
+from dovetail.core.registry import BindExtras, EntryExtras, Registry
 from dovetail.core.schema import (
     ArgumentsSchema,
     ResultSchema,

@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 
 from msgspec import UNSET
 
-from dovetail.core.call_facts import call_of
-from dovetail.core.middleware import CallNext
+from dovetail.core.middleware import CallNext, call_of
 from dovetail.core.principal import Principal
 from dovetail.errors import UsageError
 from dovetail.features.content import to_blocks

@@ -14,7 +14,7 @@ from dovetail.core.call import Call, Services
 from dovetail.core.dispatch import MethodHandler, Outcome, Shaped
 from dovetail.core.era import Encoded
 from dovetail.core.middleware import AnyMiddleware, wrap_handlers
-from dovetail.core.permission import Permission
+from dovetail.core.principal import Permission
 from dovetail.errors import InvalidRequestError, ResourceNotFoundError
 from dovetail.features.middleware import REQUESTS
 from dovetail.mount.names import Prefix

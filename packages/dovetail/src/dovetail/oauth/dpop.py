@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from dovetail.core.rounds import MemoryRounds, RoundStore
+from dovetail.core.replay import MemoryUsedIds, UsedIds
 from dovetail.oauth.jwt_keys import ALGORITHMS
 
 __all__ = ["BoundToken", "DpopKey", "ProofChecker", "find_bound_key"]
@@ -103,7 +103,7 @@ class DpopKey:
 class ProofChecker:
     """Checks that the sender of a bound token has its key (section 4.3)."""
 
-    def __init__(self, resource: str, leeway: float, used: RoundStore | None = None) -> None:
+    def __init__(self, resource: str, leeway: float, used: UsedIds | None = None) -> None:
         """`used` remembers proofs; without it each process remembers those that it has seen."""
         self._resource = _plain_url(resource)
         parts = urlsplit(resource)
@@ -113,9 +113,9 @@ class ProofChecker:
         self._used = used
         # Thumbprint -> its used proofs and the time of the last one, oldest first. A client that
         # sends many proofs makes the server forget its own proofs only.
-        self._seen: OrderedDict[str, tuple[MemoryRounds, float]] = OrderedDict()
+        self._seen: OrderedDict[str, tuple[MemoryUsedIds, float]] = OrderedDict()
 
-    def set_default_store(self, store: RoundStore) -> None:
+    def set_default_store(self, store: UsedIds) -> None:
         """Use this store of proofs, if none was given."""
         self._used = self._used or store
 
@@ -149,14 +149,14 @@ class ProofChecker:
             return "it is for another token"
         return None
 
-    def _find_seen(self, thumbprint: str) -> MemoryRounds:
+    def _find_seen(self, thumbprint: str) -> MemoryUsedIds:
         now = time.monotonic()
         seen = self._seen.pop(thumbprint, None)
-        rounds = MemoryRounds() if seen is None else seen[0]
-        self._seen[thumbprint] = rounds, now
+        used = MemoryUsedIds() if seen is None else seen[0]
+        self._seen[thumbprint] = used, now
         while next(iter(self._seen.values()))[1] < now - self._lifetime:
             self._seen.popitem(last=False)
-        return rounds
+        return used
 
 
 def _read(proof: bytes | None) -> tuple[str, dict[str, Any]] | str:

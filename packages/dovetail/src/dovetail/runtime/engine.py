@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 from dovetail.core.call import Host, Runner
 from dovetail.core.changes import ChangeEvent
 from dovetail.core.dispatch import Dispatcher
+from dovetail.core.link import SessionStateStore
 from dovetail.core.options import Options
-from dovetail.core.permission import Permission
-from dovetail.core.session_states import SessionStateStore
+from dovetail.core.principal import Permission
 from dovetail.eras.select import Eras
 from dovetail.runtime.lifespan import Lifespan
 from dovetail.runtime.state import ServerState

@@ -17,8 +17,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Hashable
 from functools import partial
 from typing import Any, Generic, TypeVar
 
-from dovetail.core.call import Call, current_call, nested_run
-from dovetail.core.handler import Handler, Style
+from dovetail.core.call import Call, Handler, Style, current_call, nested_run
 from dovetail.core.options import Options
 from dovetail.core.principal import Principal, owner_of
 from dovetail.errors import LimitError

@@ -13,10 +13,9 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine
 from typing import Any, Literal, NamedTuple, get_args
 
-from dovetail.core.call import Call
+from dovetail.core.call import Call, Handler, Style
 from dovetail.core.dispatch import MethodHandler, Outcome
 from dovetail.core.era import Encoded
-from dovetail.core.handler import Handler, Style
 from dovetail.errors import InvalidValueError, UsageError
 from dovetail.features.handlers import HandlerSpec, inspect_handler
 from dovetail.features.tools import RegisteredTool, TaskSupport, misfit, run_tool

@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from dovetail.core.call import Record, Sent, current_call, find_run, nested_run
+from dovetail.core.call import Handler, Record, Sent, Style, current_call, find_run, nested_run
 from dovetail.core.call_state import NEW, RUNNING, STOPPED
-from dovetail.core.handler import Handler, Style
 from dovetail.errors import InvalidParamsError, UsageError
 from tests.unit.fakes import NOBODY, FakeLink, drive, make_call, sent_by
 

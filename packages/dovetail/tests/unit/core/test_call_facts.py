@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from dovetail.core.call import StaticScope
-from dovetail.core.call_facts import CallFacts, call_of
+from dovetail.core.middleware import CallFacts, call_of
 from dovetail.core.principal import Principal
 from tests.unit.fakes import make_call
 

@@ -13,10 +13,9 @@ from typing import Any
 import pytest
 from msgspec import Struct
 
-from dovetail.core.call import Call
+from dovetail.core.call import Call, Handler, Style
 from dovetail.core.dispatch import Dispatcher, InputRequired, MethodHandler, Shaped
 from dovetail.core.era import CacheHint, Encoded
-from dovetail.core.handler import Handler, Style
 from dovetail.core.middleware import CallNext, GuardChains, Request
 from dovetail.core.options import Options
 from dovetail.errors import (

@@ -6,7 +6,7 @@ from dataclasses import FrozenInstanceError
 
 import pytest
 
-from dovetail.core.handler import Handler, Style
+from dovetail.core.call import Handler, Style
 
 
 def test_a_handler_uses_the_limits_of_the_server_unless_it_has_its_own() -> None:

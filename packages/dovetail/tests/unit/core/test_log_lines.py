@@ -8,7 +8,7 @@ import logging
 import pytest
 
 from dovetail import Server
-from dovetail.core.log_lines import escape_line
+from dovetail.core import escape_line
 from tests.unit.talk import call
 
 FORGED = "x\n2026-01-01 ERROR forged\r\x1b[2J\u2028end"

@@ -8,9 +8,10 @@ import pytest
 
 from dovetail import Server
 from dovetail.core.call import Call
-from dovetail.core.permission import (
+from dovetail.core.principal import (
     NO_REQUIREMENTS,
     Permission,
+    Principal,
     Requirements,
     Visibility,
     has_scopes,
@@ -18,7 +19,6 @@ from dovetail.core.permission import (
     read_scopes,
     visibility_of,
 )
-from dovetail.core.principal import Principal
 from dovetail.errors import InsufficientScopeError, UsageError
 from tests.unit.fakes import make_call
 

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Optional
 import pytest
 
 from dovetail import Client, Context, Options, Server, ToolResult
-from dovetail.core.handler import Style
+from dovetail.core.call import Style
 from dovetail.errors import UsageError
 from dovetail.features.handlers import inspect_handler
 from tests.patience import CAP

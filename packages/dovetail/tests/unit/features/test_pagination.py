@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dovetail import Options, Server
-from dovetail.core.permission import Visibility
+from dovetail.core.principal import Visibility
 from tests.unit.talk import LEGACY, MODERN, answer, ask, refusal, run
 
 LISTS = [

@@ -11,7 +11,7 @@ import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 
-from dovetail.core.rounds import MemoryRounds
+from dovetail.core.replay import MemoryUsedIds
 from dovetail.oauth.dpop import BoundToken, DpopKey, ProofChecker, find_bound_key
 from tests.unit.talk import run
 
@@ -112,14 +112,14 @@ def test_processes_can_share_a_store() -> None:
         """A store that has to be asked."""
 
         def __init__(self) -> None:
-            self._rounds = MemoryRounds()
+            self._rounds = MemoryUsedIds()
 
         async def use(self, id: bytes, lifetime: float) -> bool:
             return self._rounds.use(id, lifetime)
 
     key = DpopKey()
     proof = key.prove("POST", URL, "", time.time(), TOKEN).encode()
-    for store in (MemoryRounds(), Later()):
+    for store in (MemoryUsedIds(), Later()):
         first, second = ProofChecker(URL, 30.0, store), ProofChecker(URL, 30.0, store)
         assert check(first, proof, thumbprint_of(proof)) is None
         assert check(second, proof, thumbprint_of(proof)) == "it was used before"

@@ -15,9 +15,8 @@ from typing import Any
 import pytest
 
 from dovetail import Context, Options, Server
-from dovetail.core.call import Call, Peer
+from dovetail.core.call import Call, Handler, Peer, Style
 from dovetail.core.call_state import STOPPED
-from dovetail.core.handler import Handler, Style
 from dovetail.eras.legacy.era import era_of
 from dovetail.errors import LimitError
 from dovetail.runtime.link import NULL_LINK

@@ -24,10 +24,14 @@ from dovetail.core.schema.annotations import (
 from dovetail.core.schema.docstrings import parse_docstring
 from dovetail.core.schema.json_schema import SchemaWriter, default_json
 from dovetail.core.schema.json_values import read_json
-from dovetail.core.schema.problems import JSON_STRING_HINT, missing_value, unknown_key
 from dovetail.core.schema.references import Schema, assemble
 from dovetail.core.schema.typed import TypeSchema, write_type
-from dovetail.core.schema.validator import SchemaValidator
+from dovetail.core.schema.validator import (
+    JSON_STRING_HINT,
+    SchemaValidator,
+    missing_value,
+    unknown_key,
+)
 from dovetail.errors import InvalidValueError, Problem, UsageError
 
 __all__ = ["ArgumentsSchema", "arguments_schema"]

@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import msgspec
 
 from dovetail.core.schema.json_values import read_json
-from dovetail.core.schema.problems import problems_of_details
 from dovetail.core.schema.references import map_schemas
 from dovetail.core.schema.text_formats import (
     date_time_text,
@@ -28,6 +27,7 @@ from dovetail.core.schema.text_formats import (
     duration_text,
     time_text,
 )
+from dovetail.core.schema.validator import problems_of_details
 from dovetail.errors import InvalidValueError
 
 if TYPE_CHECKING:

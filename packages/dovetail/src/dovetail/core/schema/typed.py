@@ -14,13 +14,11 @@ from typing import Any
 
 import msgspec
 
-from dovetail.core.schema.json_schema import SchemaWriter
+from dovetail.core.schema.json_schema import SchemaWriter, UnionSlot, replace_unions
 from dovetail.core.schema.json_values import encode_json, integral_floats_to_ints, read_json
-from dovetail.core.schema.problems import problems_of_refusal
 from dovetail.core.schema.pydantic_types import fill_slot, is_path_type, slot_for
 from dovetail.core.schema.references import Schema, assemble
-from dovetail.core.schema.unions import UnionSlot, replace_unions
-from dovetail.core.schema.validator import SchemaValidator
+from dovetail.core.schema.validator import SchemaValidator, problems_of_refusal
 from dovetail.errors import InvalidValueError, UsageError
 
 __all__ = ["REFUSALS", "TypeSchema", "type_schema", "write_type"]

@@ -14,7 +14,7 @@ from hashlib import sha256
 from typing import Any
 
 from dovetail.core.call import Call, Peer
-from dovetail.core.session_states import SessionStateStore
+from dovetail.core.link import SessionStateStore
 from dovetail.eras.legacy.back_channel import BackChannel
 from dovetail.spec.models import ClientInfo
 from dovetail.spec.revisions import Revision

@@ -28,7 +28,7 @@ from msgspec import UNSET, Raw, Struct
 from dovetail.core.call import Answer, Ask, Call
 from dovetail.core.dispatch import InputRequired
 from dovetail.core.principal import owner_of
-from dovetail.core.rounds import MemoryRounds, RoundStore
+from dovetail.core.replay import MemoryUsedIds, UsedIds
 from dovetail.eras.modern.sealing import Sealer, binding_of
 from dovetail.errors import DovetailError, InvalidParamsError, UsageError
 from dovetail.spec.keys import SERVER_INFO
@@ -66,11 +66,11 @@ class InputRounds:
     ) -> None:
         self._sealer = sealer
         self._lifetime = lifetime
-        self._used: RoundStore = MemoryRounds()
+        self._used: UsedIds = MemoryUsedIds()
         self._meta = {SERVER_INFO: msgspec.to_builtins(implementation)}
         self._pending: dict[int, dict[str, Ask]] = {}
 
-    def set_store(self, store: RoundStore) -> None:
+    def set_store(self, store: UsedIds) -> None:
         """Use this store of used rounds instead of the memory of this process."""
         self._used = store
 

@@ -5,8 +5,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from dovetail.core.schema.problems import problems_of_details, problems_of_refusal, unknown_key
-from dovetail.core.schema.validator import SchemaValidator
+from dovetail.core.schema.validator import (
+    SchemaValidator,
+    problems_of_details,
+    problems_of_refusal,
+    unknown_key,
+)
 
 INTEGER = {"type": "integer"}
 POINT = {"type": "object", "properties": {"x": INTEGER, "name": {}}, "required": ["x"]}

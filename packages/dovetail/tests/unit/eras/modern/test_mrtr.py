@@ -18,7 +18,7 @@ from dovetail.core.call import Ask, Call, Peer
 from dovetail.core.call_state import RUNNING
 from dovetail.core.dispatch import InputRequired
 from dovetail.core.principal import to_principal
-from dovetail.core.rounds import MemoryRounds, RoundStore
+from dovetail.core.replay import MemoryUsedIds, UsedIds
 from dovetail.eras.modern.era import ModernEra
 from dovetail.eras.modern.mrtr import InputRounds
 from dovetail.eras.modern.sealing import Sealer
@@ -50,7 +50,7 @@ class Server:
     """One process; several of them share nothing but the key."""
 
     def __init__(
-        self, clock: Callable[[], float] | None = None, used: RoundStore | None = None
+        self, clock: Callable[[], float] | None = None, used: UsedIds | None = None
     ) -> None:
         sealer = Sealer([KEY], clock=clock or Clock())
         self.rounds = InputRounds(sealer, LIFETIME, SERVER)
@@ -398,7 +398,7 @@ def test_a_round_is_used_once() -> None:
 
 
 def test_processes_can_share_which_rounds_were_used() -> None:
-    shared = MemoryRounds()
+    shared = MemoryUsedIds()
     first, second = Server(used=shared), Server(used=shared)
     handler = asks_for("k")
     answered = retry(first.run(handler, ARGUMENTS), {"k": YES})

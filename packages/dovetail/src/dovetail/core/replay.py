@@ -1,4 +1,4 @@
-"""Rounds of questions that have been answered, so that no answer is used twice."""
+"""Ids that count once: of the answers to questions, and of DPoP proofs."""
 
 from __future__ import annotations
 
@@ -7,34 +7,34 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from typing import Protocol
 
-__all__ = ["MemoryRounds", "RoundStore"]
+__all__ = ["MemoryUsedIds", "UsedIds"]
 
-_MAX_ROUNDS = 100_000
+_MAX_IDS = 100_000
 
 
-class RoundStore(Protocol):
-    """Remembers used rounds."""
+class UsedIds(Protocol):
+    """Remembers used ids."""
 
     def use(self, id: bytes, lifetime: float) -> bool | Awaitable[bool]:
-        """Record a round for `lifetime` seconds; False if it is recorded already."""
+        """Record an id for `lifetime` seconds; False if it is recorded already."""
 
 
-class MemoryRounds:
-    """Remembers the rounds that this process has seen."""
+class MemoryUsedIds:
+    """Remembers the ids that this process has seen."""
 
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        # In order of expiry, because all rounds of a server have the same lifetime.
+        # In order of expiry, because all ids of a server have the same lifetime.
         self._expiry: OrderedDict[bytes, float] = OrderedDict()
 
     def use(self, id: bytes, lifetime: float) -> bool:
-        """Record a round for `lifetime` seconds; False if it is recorded already."""
+        """Record an id for `lifetime` seconds; False if it is recorded already."""
         now = self._clock()
         while self._expiry and next(iter(self._expiry.values())) <= now:
             self._expiry.popitem(last=False)
         if id in self._expiry:
             return False
         self._expiry[id] = now + lifetime
-        if len(self._expiry) > _MAX_ROUNDS:
+        if len(self._expiry) > _MAX_IDS:
             self._expiry.popitem(last=False)
         return True

@@ -1,11 +1,11 @@
-"""Rounds are used once, and forgotten when they have expired."""
+"""Ids are used once, and forgotten when they have expired."""
 
 from __future__ import annotations
 
 import pytest
 
-from dovetail.core import rounds
-from dovetail.core.rounds import MemoryRounds
+from dovetail.core import replay
+from dovetail.core.replay import MemoryUsedIds
 
 
 class Clock:
@@ -15,26 +15,26 @@ class Clock:
         return self.now
 
 
-def test_a_round_is_used_once() -> None:
-    store = MemoryRounds()
+def test_an_id_is_used_once() -> None:
+    store = MemoryUsedIds()
     assert store.use(b"a", 60)
     assert store.use(b"b", 60)
     assert not store.use(b"a", 60)
 
 
-def test_expired_rounds_are_forgotten() -> None:
+def test_expired_ids_are_forgotten() -> None:
     clock = Clock()
-    store = MemoryRounds(clock=clock)
+    store = MemoryUsedIds(clock=clock)
     assert store.use(b"a", 60)
     clock.now = 60.0
     assert store.use(b"a", 60)
 
 
-def test_the_oldest_rounds_are_forgotten_beyond_the_limit(
+def test_the_oldest_ids_are_forgotten_beyond_the_limit(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(rounds, "_MAX_ROUNDS", 2)
-    store = MemoryRounds()
+    monkeypatch.setattr(replay, "_MAX_IDS", 2)
+    store = MemoryUsedIds()
     for id in (b"a", b"b", b"c"):
         assert store.use(id, 60)
     assert store.use(b"a", 60)
