@@ -121,7 +121,8 @@ def test_a_literal_query_finds_the_files_that_ripgrep_finds(
         expected = ask_ripgrep(vault.root.path, text, case_sensitive)
         assert ask_vault(vault, text, case_sensitive) == expected, repr(text)
         found_something += bool(expected)
-    assert found_something > QUERIES // 4
+    # Random texts often occur nowhere; some must, or nothing is compared.
+    assert found_something >= QUERIES // 8
 
 
 def test_every_document_is_in_the_index(vault: Vault) -> None:

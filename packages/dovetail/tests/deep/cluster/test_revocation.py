@@ -64,7 +64,7 @@ def test_a_key_revoked_on_one_machine_is_refused_on_all(cluster_url: str, tmp_pa
     [
         ("redis://127.0.0.1:1/0?name=a", "", 2, "add --server NAME"),
         ("redis://127.0.0.1:1/0", "--server=shop", 1, "but not in the cluster: The shared store"),
-        ("http://127.0.0.1", "--server=shop", 2, "the URL of a Redis server"),
+        ("http://127.0.0.1", "--server=shop", 2, "expected a Backend, redis://HOST:PORT/DATABASE"),
     ],
 )
 def test_what_went_wrong_is_told(
