@@ -120,8 +120,8 @@ DELEGATES: dict[tuple[str, str], str] = {
     ("dovetail.server", "dovetail_console.app"): (
         "`server.http_app(console=True)`; raises MissingPackageError if it is not installed"
     ),
-    ("dovetail.cli.consoles", "dovetail_console.app"): "`dovetail run --console`; the same",
-    ("dovetail.cli.consoles", "dovetail_console.watching"): "`dovetail run --watch`; the same",
+    ("dovetail.cli.run_http", "dovetail_console.app"): "`dovetail run --console`; the same",
+    ("dovetail.cli.run_http", "dovetail_console.watching"): "`dovetail run --watch`; the same",
     ("dovetail.server", "dovetail.tasks.keeper"): "tools with `task=`",
     ("dovetail.server", "dovetail.tasks.files"): "the same",
     ("dovetail.server", "dovetail.tasks.tools"): "the same",
@@ -133,7 +133,6 @@ DELEGATES: dict[tuple[str, str], str] = {
     ("dovetail.server", "dovetail.mount.copying"): "the same",
     ("dovetail.server", "dovetail.mount.names"): "the same",
     ("dovetail.server", "dovetail.mount.view"): "the same",
-    ("dovetail.server", "dovetail.mount.transform"): "the same, for type checkers",
     ("dovetail.server", "dovetail_openapi.building"): (
         "`Server.from_openapi()`; raises MissingPackageError if the package is not installed"
     ),

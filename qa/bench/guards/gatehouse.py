@@ -21,7 +21,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 
 from dovetail import Server
 from dovetail.auth import ApiKeys, Guard, Limits, OAuth, Rate
-from dovetail.auth.key_file import KeyFile
+from dovetail.auth.api_keys import KeyFile
 from dovetail.observability import AuditLog
 
 META = {

@@ -8,8 +8,7 @@ import pytest
 
 from dovetail import Server
 from dovetail.auth import Guard, Limits
-from dovetail.cli.consoles import add_console, watch_guard
-from dovetail.cli.run_http import make_app
+from dovetail.cli.run_http import add_console, make_app, watch_guard
 from dovetail.cli.settings import HttpSettings, WorkerSettings
 from dovetail.errors import MissingPackageError, UsageError
 from dovetail_console.app import ConsoleApp

@@ -10,10 +10,8 @@ from fnmatch import fnmatchcase
 
 from dovetail.client import Client
 from dovetail.errors import DovetailError, UsageError
-from dovetail.mount.kinds import BY_NAME, KINDS
-from dovetail.mount.names import Prefix
-from dovetail.mount.transform import check_arguments
-from dovetail.mount.view import View
+from dovetail.mount.names import BY_NAME, KINDS, Prefix
+from dovetail.mount.view import View, check_arguments
 from dovetail.spec.models import Tool
 from dovetail_gateway.config import GatewayConfig, UpstreamEntry
 

@@ -14,8 +14,7 @@ from dovetail.client.http_auth import Auth
 from dovetail.client.targets import is_url, open_target
 from dovetail.errors import UsageError
 from dovetail.mount.names import Prefix
-from dovetail.mount.transform import ToolTransform
-from dovetail.mount.view import View
+from dovetail.mount.view import ToolTransform, View
 
 __all__ = [
     "GatewayConfig",

@@ -16,7 +16,7 @@ from dovetail.errors import (
     UnsupportedVersionError,
     UpstreamError,
 )
-from dovetail.mount.failures import UnavailableError
+from dovetail.mount.mounted import UnavailableError
 
 __all__ = ["UpstreamError", "UpstreamUnavailableError", "explain"]
 

@@ -13,7 +13,7 @@ from rich.table import Table
 from dovetail.cli.failures import FAILED_CALL, or_fail
 from dovetail.cli.log_format import escape_control
 from dovetail.cli.options import with_options
-from dovetail.cli.output import make_console, print_json
+from dovetail.cli.printing import make_console, print_json
 from dovetail.cli.run_stdio import run_server
 from dovetail.cli.settings import (
     CLUSTER_OPTIONS,

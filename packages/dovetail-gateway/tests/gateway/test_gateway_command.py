@@ -12,8 +12,8 @@ from click.testing import CliRunner, Result
 
 from dovetail import Server
 from dovetail.cli.app import app
+from dovetail.runtime.key_files import KEYS
 from dovetail.runtime.state import CLUSTER
-from dovetail.runtime.state_keys import KEYS
 from dovetail_gateway import read_gateway
 from dovetail_gateway.gateway_command import _build
 

@@ -18,12 +18,12 @@ from dovetail.features.content import Audio, EmbeddedResource, Image, Message, T
 from dovetail.features.context import Context, current_context
 from dovetail.features.custom_routes import RouteRequest, RouteResponse
 from dovetail.features.elicitation import Choices, Elicited
+from dovetail.features.listing import Param
 from dovetail.features.middleware import Middleware
 from dovetail.features.prompts import PromptOptions
 from dovetail.features.resource_lists import ResourceListOptions, ResourcePage
 from dovetail.features.resources import ResourceOptions
 from dovetail.features.sampling import ModelPreferences, Sampled, SamplingMessage
-from dovetail.features.tool_listing import Param
 from dovetail.features.tools import ToolOptions, ToolResult
 from dovetail.server import HttpAppOptions, Server
 from dovetail.spec.header_params import Header

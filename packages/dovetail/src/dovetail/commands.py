@@ -24,7 +24,7 @@ from dovetail.cli.options import (
     run_group,
     with_options,
 )
-from dovetail.cli.output import make_console, print_json, print_pairs
+from dovetail.cli.printing import make_console, print_json, print_pairs
 from dovetail.cli.settings import parse_address
 from dovetail.cli.targets import TargetOptions, find_target, read_headers, read_login_headers
 

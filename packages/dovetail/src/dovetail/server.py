@@ -50,13 +50,12 @@ from dovetail.features.resources import ResourceOptions, Resources
 from dovetail.features.tools import ToolOptions, Tools
 from dovetail.runtime.auth_backend import AuthBackend
 from dovetail.runtime.connection import Connection
-from dovetail.runtime.engine import Engine
-from dovetail.runtime.lifespan import Lifespan
+from dovetail.runtime.engine import Engine, Lifespan
+from dovetail.runtime.key_files import find_state_keys
 from dovetail.runtime.provider import Membership, Provider
 from dovetail.runtime.runner import HandlerRunner
 from dovetail.runtime.shared_bus import SharedBus
 from dovetail.runtime.state import open_state
-from dovetail.runtime.state_keys import find_state_keys
 from dovetail.runtime.stateless import StatelessEndpoint
 from dovetail.spec.models import Icon, Implementation
 from dovetail.spec.revisions import LATEST_LEGACY, LEGACY, find_revision
@@ -64,7 +63,7 @@ from dovetail.stores.bus import Bus, MemoryBus
 
 if TYPE_CHECKING:
     from dovetail.mount.mounts import Mounts
-    from dovetail.mount.transform import ToolTransform
+    from dovetail.mount.view import ToolTransform
     from dovetail.tasks.keeper import TaskKeeper
     from dovetail.transports.streamable_http.app import HttpApp
     from dovetail_console.app import ConsoleApp

@@ -15,7 +15,7 @@ import pytest
 import dovetail
 from dovetail import HttpAppOptions, ToolAnnotations
 from dovetail.core.options import HTTP_DEFAULTS
-from dovetail.features.annotations import AnnotationsDict, ToolAnnotationsDict
+from dovetail.features.listing import AnnotationsDict, ToolAnnotationsDict
 
 SAMPLES = Path(__file__).parent / "typing_samples"
 ERROR = re.compile(r"^(?P<file>\w+)\.py:(?P<line>\d+): error: (?P<text>.*)$", re.MULTILINE)

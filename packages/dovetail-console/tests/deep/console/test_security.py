@@ -198,7 +198,7 @@ def test_the_guard_applies_to_the_api(tmp_path: Path) -> None:
 WITHOUT = """
 import asyncio, sys
 from dovetail import Server
-from dovetail.cli.consoles import add_console
+from dovetail.cli.run_http import add_console
 from dovetail.cli.settings import HttpSettings
 
 server = Server("shop")

@@ -26,7 +26,7 @@ from msgspec import Struct
 from dovetail.auth.credentials import MAX_TOKEN, Credentials, Found, Rejected
 from dovetail.core.principal import Principal, read_scopes, to_principal
 from dovetail.errors import UsageError
-from dovetail.runtime.reloaded_file import ReloadedFile
+from dovetail.runtime.key_files import ReloadedFile
 
 __all__ = ["PREFIX", "ApiKeys", "BearerTokens", "KeyFile", "KeyRecord", "StoredHash", "hash_of"]
 

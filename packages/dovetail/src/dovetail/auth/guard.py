@@ -25,11 +25,10 @@ from dovetail.core.principal import Permission, Principal, read_scopes
 from dovetail.errors import UsageError
 from dovetail.features.middleware import REQUESTS
 from dovetail.oauth.challenges import make_challenge
-from dovetail.observability.audit import AuditLog
+from dovetail.observability.logs import AuditLog
 from dovetail.observability.metrics import Metrics
-from dovetail.runtime.auth_backend import AuthRejection, AuthRequest, AuthResult, PublicDocument
-from dovetail.runtime.engine import Engine
-from dovetail.runtime.health import find_health_page
+from dovetail.runtime.auth_backend import AuthRejection, AuthRequest, AuthResult
+from dovetail.runtime.engine import Engine, PublicDocument, find_health_page
 from dovetail.runtime.state import ServerState
 
 __all__ = ["Guard"]

@@ -28,7 +28,8 @@ from dovetail.oauth.discovery import (
 from dovetail.oauth.dpop import BoundToken, ProofChecker, find_bound_key
 from dovetail.oauth.fetch import check_url, fetch_json
 from dovetail.oauth.jwt_keys import ALGORITHMS, KeySet
-from dovetail.runtime.auth_backend import AuthRejection, PublicDocument
+from dovetail.runtime.auth_backend import AuthRejection
+from dovetail.runtime.engine import PublicDocument
 from dovetail.runtime.rates import Bucket, Rate
 from dovetail.wire import codec
 

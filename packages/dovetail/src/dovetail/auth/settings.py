@@ -49,7 +49,7 @@ class GuardSettings:
         from dovetail.auth.guard import Guard  # noqa: PLC0415 - the same
         from dovetail.auth.limits import Limits  # noqa: PLC0415 - the same
         from dovetail.auth.oauth import OAuth  # noqa: PLC0415 - the same
-        from dovetail.observability.audit import AuditLog  # noqa: PLC0415 - the same
+        from dovetail.observability.logs import AuditLog  # noqa: PLC0415 - the same
         from dovetail.runtime.rates import Rate  # noqa: PLC0415 - the same
 
         authenticators: list[Authenticator] = []

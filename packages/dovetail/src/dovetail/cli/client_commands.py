@@ -16,8 +16,13 @@ from dovetail.cli.client_runs import run_with_client, start_conversation
 from dovetail.cli.failures import FAILED_CALL, WRONG_USAGE, Failure, or_fail
 from dovetail.cli.log_format import escape_control
 from dovetail.cli.options import ANSWER_OPTIONS, TARGET_OPTIONS, with_options
-from dovetail.cli.output import print_json
-from dovetail.cli.printing import describe_block, describe_contents, print_result, print_text
+from dovetail.cli.printing import (
+    describe_block,
+    describe_contents,
+    print_json,
+    print_result,
+    print_text,
+)
 from dovetail.cli.targets import TargetOptions, find_target, hidden_hint, split_words
 from dovetail.client import CallResult, Change, Client, ReadResult
 from dovetail.spec.models import BlobContents, Completion, GetPromptResult, Prompt, ResourceContents

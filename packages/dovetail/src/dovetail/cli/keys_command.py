@@ -16,7 +16,7 @@ import click
 
 from dovetail.auth.api_keys import KeyFile, KeyRecord
 from dovetail.cli.failures import FAILED_CALL, WRONG_USAGE, Failure
-from dovetail.cli.output import print_json
+from dovetail.cli.printing import print_json
 from dovetail.eras.modern.sealing import MIN_KEY_BYTES
 from dovetail.errors import StoreError, UsageError
 from dovetail.runtime.state import CLUSTER, ServerState, open_state

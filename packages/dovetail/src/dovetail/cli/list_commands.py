@@ -13,7 +13,6 @@ import msgspec
 from dovetail.cli.arguments import find_named
 from dovetail.cli.client_runs import close_server, make_client, run_with_client
 from dovetail.cli.options import TARGET_OPTIONS, with_options
-from dovetail.cli.output import print_heading, print_json, print_pairs, print_wrapped
 from dovetail.cli.printing import (
     Listing,
     check_schemas,
@@ -23,7 +22,11 @@ from dovetail.cli.printing import (
     describe_schema,
     describe_tool,
     format_literal,
+    print_heading,
+    print_json,
     print_listing,
+    print_pairs,
+    print_wrapped,
     unwrap_output,
 )
 from dovetail.cli.targets import TargetOptions, find_target, split_words

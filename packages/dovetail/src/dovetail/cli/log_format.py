@@ -44,7 +44,7 @@ def _make_formatter(text: str | None = None) -> logging.Formatter:
     """Return the chosen formatter; `text` is the format of text lines."""
     if not _Chosen.is_json:
         return logging.Formatter(text)
-    from dovetail.observability.json_formatter import JsonFormatter  # noqa: PLC0415 - only for json
+    from dovetail.observability.logs import JsonFormatter  # noqa: PLC0415 - only for json
 
     return JsonFormatter()
 

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import click
 
 from dovetail.cli.failures import COULD_NOT_START, FAILED_CALL, WRONG_USAGE, Failure
-from dovetail.cli.output import print_json, print_pairs
+from dovetail.cli.printing import print_json, print_pairs
 from dovetail.client.auth import (
     AuthorizationCode,
     AuthorizationError,

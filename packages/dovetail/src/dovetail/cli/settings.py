@@ -20,8 +20,8 @@ from dovetail.cli.log_format import choose_log_format
 from dovetail.cli.options import OptionMaker, find_given
 from dovetail.core.options import HttpAppOptions
 from dovetail.errors import UsageError
+from dovetail.runtime.key_files import KEYS_FILE
 from dovetail.runtime.state import CLUSTER
-from dovetail.runtime.state_keys import KEYS_FILE
 from dovetail.wire import codec
 
 __all__ = [
@@ -81,7 +81,7 @@ class HttpSettings:
         show_default=True,
     )
     rest: bool = _setting(False, "Also serve POST /tools/NAME and GET /openapi.json.")
-    # None: on a loopback address, see `consoles.py`.
+    # None: on a loopback address, see `run_http.py`.
     console: bool | None = _setting(
         None,
         "Serve a page for browsers. [default: on 127.0.0.1; elsewhere it needs a guard]",

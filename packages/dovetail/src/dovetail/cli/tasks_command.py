@@ -17,7 +17,7 @@ import click
 
 from dovetail.cli.failures import COULD_NOT_START, FAILED_CALL, WRONG_USAGE, Failure
 from dovetail.cli.loading import load_server
-from dovetail.cli.output import print_json
+from dovetail.cli.printing import print_json
 from dovetail.errors import StoreError, TransportError, UsageError
 from dovetail.stores.tasks import FINAL, TaskRow
 from dovetail.tasks.files import find_task_file, make_task_rows

@@ -23,14 +23,12 @@ from dovetail.core.identity import Identity
 from dovetail.core.options import Options
 from dovetail.core.principal import Principal
 from dovetail.eras.legacy.back_channel import BackChannel
-from dovetail.eras.legacy.changes import announce
-from dovetail.eras.legacy.era import LegacyEra, era_of
+from dovetail.eras.legacy.era import LegacyEra, announce, era_of
 from dovetail.eras.legacy.lifecycle import legacy_methods, negotiate
 from dovetail.eras.legacy.session import LegacySession
 from dovetail.eras.legacy.session_fields import change_session, read_session, session_fields
-from dovetail.eras.modern.discover import discover_methods
 from dovetail.eras.modern.envelope import Admitted, admit, is_modern, may_be_modern, recall
-from dovetail.eras.modern.era import ModernEra
+from dovetail.eras.modern.era import ModernEra, discover_methods
 from dovetail.eras.modern.mrtr import InputRounds
 from dovetail.eras.modern.sealing import Sealer
 from dovetail.eras.modern.subscriptions import listen_methods

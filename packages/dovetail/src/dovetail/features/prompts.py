@@ -17,7 +17,7 @@ from dovetail.core.schema import ArgumentsSchema, arguments_schema
 from dovetail.errors import InvalidParamsError, InvalidValueError, UsageError
 from dovetail.features.content import BLOCK_TYPES, Message, fit_block, to_json
 from dovetail.features.handlers import HandlerSpec, author_error, check_keywords, inspect_handler
-from dovetail.features.pagination import answer_page
+from dovetail.features.listing import answer_page
 from dovetail.spec.fields import project
 from dovetail.spec.models import (
     Annotations,

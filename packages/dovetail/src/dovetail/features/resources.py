@@ -24,10 +24,9 @@ from dovetail.errors import (
     RpcError,
     UsageError,
 )
-from dovetail.features.annotations import AnnotationsDict, read_annotations
 from dovetail.features.content import EmbeddedResource, Image, to_contents, to_json
 from dovetail.features.handlers import HandlerSpec, author_error, check_keywords, inspect_handler
-from dovetail.features.pagination import answer_page
+from dovetail.features.listing import AnnotationsDict, answer_page, read_annotations
 from dovetail.features.resource_lists import ResourceLists
 from dovetail.spec.fields import project
 from dovetail.spec.models import (

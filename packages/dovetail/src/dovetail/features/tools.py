@@ -28,11 +28,14 @@ from dovetail.core.schema import (
     result_schema,
 )
 from dovetail.errors import InvalidParamsError, InvalidValueError, UsageError
-from dovetail.features.annotations import ToolAnnotationsDict, read_annotations
 from dovetail.features.content import BLOCK_TYPES, fit_blocks, to_blocks
 from dovetail.features.handlers import HandlerSpec, author_error, check_keywords, inspect_handler
-from dovetail.features.pagination import answer_page
-from dovetail.features.tool_listing import listed_schema
+from dovetail.features.listing import (
+    ToolAnnotationsDict,
+    answer_page,
+    listed_schema,
+    read_annotations,
+)
 from dovetail.spec.fields import project
 from dovetail.spec.header_params import HeaderParams, annotate, find_headers
 from dovetail.spec.models import (

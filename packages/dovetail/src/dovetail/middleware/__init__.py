@@ -13,8 +13,7 @@ from dovetail.features.middleware import (
     Middleware,
     ReadResource,
 )
-from dovetail.middleware.result_cache import ResultCache
-from dovetail.middleware.result_limit import ResultLimit
+from dovetail.middleware.results import ResultCache, ResultLimit
 from dovetail.middleware.timing import Timed, Timing
 from dovetail.middleware.upstream_calls import Breaker, CircuitBreaker, Retry, retry
 

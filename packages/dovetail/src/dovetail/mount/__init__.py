@@ -1,5 +1,5 @@
 """`server.mount()`: serve the tools, prompts and resources of another server."""
 
-from dovetail.mount.transform import ArgumentTransform, ToolTransform
+from dovetail.mount.view import ArgumentTransform, ToolTransform
 
 __all__ = ["ArgumentTransform", "ToolTransform"]

@@ -15,7 +15,7 @@ from dovetail.core.dispatch import MethodHandler, Outcome, Shaped
 from dovetail.core.era import Encoded
 from dovetail.core.middleware import AnyMiddleware, wrap_handlers
 from dovetail.core.principal import Permission
-from dovetail.errors import InvalidRequestError, ResourceNotFoundError
+from dovetail.errors import InvalidRequestError, ResourceNotFoundError, ToolError
 from dovetail.features.middleware import REQUESTS
 from dovetail.mount.names import Prefix
 from dovetail.mount.view import View
@@ -34,10 +34,12 @@ from dovetail.spec.models import (
 )
 from dovetail.wire import codec
 
-__all__ = [
-    "Mount",
-    "map_uris",
-]
+__all__ = ["Mount", "UnavailableError", "map_uris"]
+
+
+class UnavailableError(ToolError):
+    """A mounted server cannot be reached; the code that raises this has logged it."""
+
 
 _URI = b'"uri"'
 

@@ -26,9 +26,8 @@ from dovetail.errors import (
     InvalidParamsError,
     UsageError,
 )
-from dovetail.mount.failures import UnavailableError
-from dovetail.mount.kinds import BY_NAME, KINDS, EntryKind
-from dovetail.mount.mounted import Mount
+from dovetail.mount.mounted import Mount, UnavailableError
+from dovetail.mount.names import BY_NAME, KINDS, EntryKind
 from dovetail.mount.tasks import JoinedTasks
 from dovetail.mount.view import View
 from dovetail.runtime.provider import Membership, Provider, Source

@@ -1,4 +1,4 @@
-"""The names and URIs of a mounted server, as clients of the outer server see them.
+"""The kinds of entries that servers list, and the names of those of a mounted server.
 
 With the prefix "shop" the tool `add` is `shop_add`, the resource `notes://today` is
 `notes://shop/today`, and `urn:note` is `urn:shop/note`. A URI that does not have the prefix never
@@ -8,10 +8,11 @@ reaches the mounted server, whatever follows it.
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 from dovetail.errors import UsageError
 
-__all__ = ["Prefix"]
+__all__ = ["BY_NAME", "KINDS", "EntryKind", "Prefix"]
 
 _VALID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*:(?://)?)(.*)", re.DOTALL)
@@ -62,3 +63,30 @@ class Prefix:
         """Whether one name could belong to both prefixes."""
         mine, its = f"{self.text}_", f"{other.text}_"
         return bool(self.text and other.text) and (mine.startswith(its) or its.startswith(mine))
+
+
+class EntryKind(NamedTuple):
+    """A kind of entries: its list, and the member of an entry that names it."""
+
+    name: str
+    method: str
+    member: str
+    key: str
+    capability: str
+    is_uri: bool
+
+
+KINDS = (
+    EntryKind("tool", "tools/list", "tools", "name", "tools", is_uri=False),
+    EntryKind("prompt", "prompts/list", "prompts", "name", "prompts", is_uri=False),
+    EntryKind("resource", "resources/list", "resources", "uri", "resources", is_uri=True),
+    EntryKind(
+        "resource template",
+        "resources/templates/list",
+        "resourceTemplates",
+        "uriTemplate",
+        "resources",
+        is_uri=True,
+    ),
+)
+BY_NAME = {kind.name: kind for kind in KINDS}

@@ -1,8 +1,7 @@
 """What operators watch: the audit log, metrics, traces and logs as JSON."""
 
 from dovetail.core.redaction import Redaction
-from dovetail.observability.audit import AuditLog
-from dovetail.observability.json_formatter import JsonFormatter
+from dovetail.observability.logs import AuditLog, JsonFormatter
 from dovetail.observability.metrics import Metrics
 from dovetail.observability.opentelemetry import OpenTelemetryMetrics, Traces
 

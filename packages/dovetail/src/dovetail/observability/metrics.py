@@ -8,7 +8,7 @@ from collections.abc import Awaitable
 from typing import Any
 
 from dovetail.core.middleware import CallNext, Request, transparent
-from dovetail.runtime.auth_backend import PublicDocument
+from dovetail.runtime.engine import PublicDocument
 from dovetail.stores.cluster import Cluster
 
 __all__ = ["Metrics"]

@@ -6,9 +6,9 @@ from collections.abc import Collection, Coroutine, Mapping
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from dovetail.core.principal import Principal
-from dovetail.runtime.engine import Engine
+from dovetail.runtime.engine import Engine, PublicDocument
 
-__all__ = ["AuthBackend", "AuthRejection", "AuthRequest", "AuthResult", "PublicDocument"]
+__all__ = ["AuthBackend", "AuthRejection", "AuthRequest", "AuthResult"]
 
 
 class AuthRequest(Protocol):
@@ -33,14 +33,6 @@ class AuthRejection(NamedTuple):
 
 # None: the caller is anonymous, and anonymous callers are allowed.
 AuthResult: TypeAlias = Principal | AuthRejection | None
-
-
-class PublicDocument(NamedTuple):
-    """A document served to GET requests without authentication."""
-
-    status: int
-    body: bytes
-    content_type: bytes = b"application/json"
 
 
 class AuthBackend(Protocol):

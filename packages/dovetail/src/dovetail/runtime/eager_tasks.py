@@ -17,10 +17,38 @@ from __future__ import annotations
 import asyncio
 import sys
 import types
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Generator
 from typing import Any, TypeAlias, TypeVar
 
-__all__ = ["EagerTasks"]
+__all__ = ["EagerTasks", "resume_coroutine"]
+
+
+@types.coroutine
+def resume_coroutine(
+    running: Coroutine[Any, Any, Any],
+    awaited: Any,
+    send: Callable[[Any], Any],
+    throw: Callable[[Any], Any],
+) -> Generator[Any, Any, Any]:
+    """The rest of `running`, which waits for `awaited`.
+
+    `send` and `throw` drive it: its own methods, or wrappers that do it in another context.
+    """
+    step: Callable[[Any], Any]
+    while True:
+        try:
+            given = yield awaited
+            step = send
+        except GeneratorExit:
+            running.close()
+            raise
+        except BaseException as error:  # noqa: BLE001 - passed on to the coroutine that waits
+            given, step = error, throw
+        try:
+            awaited = step(given)
+        except StopIteration as returned:
+            return returned.value
+
 
 T = TypeVar("T")
 Rest: TypeAlias = Coroutine[Any, Any, Any]
@@ -65,7 +93,7 @@ else:
     from contextvars import Context, copy_context
     from weakref import getweakrefcount
 
-    from dovetail.runtime.coroutines import resume_coroutine
+    from dovetail.runtime.eager_tasks import resume_coroutine
 
     def _count_nothing(_task: object) -> int:
         return -1

@@ -26,31 +26,54 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from time import perf_counter
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
+
+import msgspec
 
 from dovetail.core.call import Call, Origin
 from dovetail.core.link import Link
 from dovetail.core.principal import Principal, owner_of
 from dovetail.eras.select import LegacySession, id_in_use, no_batches
 from dovetail.errors import InternalError, InvalidRequestError, RateLimitError, RpcError
-from dovetail.features.cancellation import read_cancellation
 from dovetail.runtime.engine import Engine
-from dovetail.spec.models import InitializeParams
+from dovetail.spec.models import CancelledParams, InitializeParams
 from dovetail.spec.revisions import Revision
 from dovetail.wire import codec
 from dovetail.wire.messages import Batch, Incoming, Malformed, Notification, Request, Response
 
 __all__ = [
+    "Cancellation",
     "ClientHandler",
     "InFlight",
     "MessageHandler",
     "StatelessHandler",
     "end_calls",
     "finish_batch",
+    "read_cancellation",
     "refuse_message",
     "start_lifespan",
     "too_long",
 ]
+
+
+class Cancellation(NamedTuple):
+    """The request to cancel, and the reason."""
+
+    id: bytes
+    reason: str
+
+
+def read_cancellation(message: Notification) -> Cancellation | None:
+    """Return the cancellation, None if malformed: those are ignored (cancel.invalid-ignored)."""
+    if message.params is None:
+        return None
+    try:
+        params = codec.decode_as(CancelledParams, message.params)
+    except msgspec.ValidationError:
+        return None
+    id = codec.canonical_id(bytes(params.request_id))
+    return Cancellation(id, params.reason or "no reason given") if id is not None else None
+
 
 logger: logging.Logger = logging.getLogger("dovetail")
 

@@ -21,8 +21,8 @@ from dovetail.core.call import Call, Handler, Style, current_call, nested_run
 from dovetail.core.options import Options
 from dovetail.core.principal import Principal, owner_of
 from dovetail.errors import LimitError
-from dovetail.runtime.coroutines import resume_coroutine
 from dovetail.runtime.deadlines import TaskDeadline, current_deadlines
+from dovetail.runtime.eager_tasks import resume_coroutine
 from dovetail.runtime.workers import WorkerPool
 
 __all__ = [

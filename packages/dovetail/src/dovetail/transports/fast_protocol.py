@@ -24,8 +24,13 @@ from uvicorn.protocols.http.httptools_impl import (
 )
 
 from dovetail.runtime.eager_tasks import EagerTasks
-from dovetail.transports.asgi.error_status import respond_to_cancelled
-from dovetail.transports.asgi.messages import Headers, HttpResponse, PendingResponse, ServedApp
+from dovetail.transports.asgi.messages import (
+    Headers,
+    HttpResponse,
+    PendingResponse,
+    ServedApp,
+    respond_to_cancelled,
+)
 from dovetail.transports.h11_protocol import TimedH11Protocol
 
 __all__ = ["fast_protocol"]

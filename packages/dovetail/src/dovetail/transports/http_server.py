@@ -23,8 +23,13 @@ import uvicorn
 from dovetail.errors import TransportError
 from dovetail.runtime.auth_backend import AuthBackend
 from dovetail.server import HttpAppOptions, Server
-from dovetail.transports.asgi.error_status import respond_to_cancelled
-from dovetail.transports.asgi.messages import Receive, Scope, ServedApp, Transmit
+from dovetail.transports.asgi.messages import (
+    Receive,
+    Scope,
+    ServedApp,
+    Transmit,
+    respond_to_cancelled,
+)
 from dovetail.transports.h11_protocol import TimedH11Protocol
 from dovetail.transports.wrappers import OuterApp
 

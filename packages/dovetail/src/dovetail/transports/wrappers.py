@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping
 
-from dovetail.runtime.health import HEALTH_PATHS
+from dovetail.runtime.engine import HEALTH_PATHS
+from dovetail.transports.asgi.in_flight import RequestTasks
 from dovetail.transports.asgi.messages import (
     JSON,
     PendingResponse,
@@ -16,7 +17,6 @@ from dovetail.transports.asgi.messages import (
     Transmit,
     respond,
 )
-from dovetail.transports.asgi.request_tasks import RequestTasks
 from dovetail.transports.streamable_http.app import HttpApp
 from dovetail.transports.streamable_http.signals import end_streams_on_signal
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dovetail import Client, Server
-from dovetail.runtime.state_keys import KEYS_FILE
+from dovetail.runtime.key_files import KEYS_FILE
 from dovetail.stores.redis.node import RedisNode
 from tests.cluster.in_process import serving_cluster
 from tests.cluster.shop import STATE_KEY, make_shop

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from dovetail.observability import audit as module
-from dovetail.observability.audit import LineFile
+from dovetail.observability import logs as module
+from dovetail.observability.logs import LineFile
 
 
 @pytest.fixture
@@ -106,7 +106,7 @@ def test_a_full_disk_raises_and_ends_the_partial_line(
 def test_a_killed_process_loses_no_written_line(path: Path) -> None:
     code = (
         "import os, signal, sys\n"
-        "from dovetail.observability.audit import LineFile\n"
+        "from dovetail.observability.logs import LineFile\n"
         "file = LineFile(sys.argv[1], 10**9, 1)\n"
         "for number in range(1000):\n"
         "    file.write(b'%d\\n' % number)\n"

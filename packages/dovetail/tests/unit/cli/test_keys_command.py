@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 
 from dovetail.auth import ApiKeys, Principal
 from dovetail.cli.app import app
-from dovetail.runtime.state_keys import parse_state_keys
+from dovetail.runtime.key_files import parse_state_keys
 
 
 @pytest.fixture

@@ -30,8 +30,8 @@ from dovetail.cli.run_http import open_listeners, run_http
 from dovetail.cli.settings import HttpSettings, WorkerSettings, parse_address
 from dovetail.cli.supervisor import EndpointReport
 from dovetail.errors import TransportError, UsageError
+from dovetail.runtime.key_files import KEYS_FILE
 from dovetail.runtime.state import CLUSTER
-from dovetail.runtime.state_keys import KEYS_FILE
 from dovetail.transports import serve_http
 from dovetail.transports.http_server import bind
 from dovetail.wire import codec

@@ -8,7 +8,7 @@ import pytest
 
 from dovetail import Annotations, Server, ToolAnnotations
 from dovetail.errors import UsageError
-from dovetail.features.annotations import read_annotations
+from dovetail.features.listing import read_annotations
 
 WHERE = "tool 'search' (weather.py:12)"
 

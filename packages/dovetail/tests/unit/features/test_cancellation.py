@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec import Raw
 
-from dovetail.features.cancellation import Cancellation, read_cancellation
+from dovetail.runtime.message_handler import Cancellation, read_cancellation
 from dovetail.wire.messages import Notification
 
 

@@ -83,7 +83,7 @@ def test_a_page_is_encoded_once_until_something_changes(monkeypatch: pytest.Monk
 
 
 def test_the_pages_that_are_kept_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dovetail.features.pagination._MOST_CACHED_PAGES", 2)
+    monkeypatch.setattr("dovetail.features.listing._MOST_CACHED_PAGES", 2)
     server = full_server(page_size=1)
     cursor = None
     for _ in range(5):

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dovetail import Server
 from dovetail.auth import Guard
 from dovetail.core.principal import Principal
-from dovetail.runtime.auth_backend import AuthBackend, AuthRejection, PublicDocument
+from dovetail.runtime.auth_backend import AuthBackend, AuthRejection
+from dovetail.runtime.engine import PublicDocument
 from tests.unit.fakes import make_request
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dovetail.runtime.coroutines import resume_coroutine
+from dovetail.runtime.eager_tasks import resume_coroutine
 from tests.unit.talk import run
 
 WHERE: ContextVar[str] = ContextVar("WHERE", default="fingerprint")

@@ -10,8 +10,7 @@ from weakref import WeakKeyDictionary
 
 import pytest
 
-from dovetail.runtime.coroutines import resume_coroutine
-from dovetail.runtime.eager_tasks import EagerTasks
+from dovetail.runtime.eager_tasks import EagerTasks, resume_coroutine
 from tests.patience import CAP
 
 T = TypeVar("T")

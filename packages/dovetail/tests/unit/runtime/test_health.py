@@ -12,7 +12,7 @@ import pytest
 
 from dovetail import Options, RouteRequest, Server
 from dovetail.auth import Guard, OAuth
-from dovetail.runtime.health import HEALTH_PATHS, find_health_page
+from dovetail.runtime.engine import HEALTH_PATHS, find_health_page
 from dovetail.transports.wrappers import PathRouter
 from tests.unit.talk import run
 

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from dovetail.runtime.lifespan import Lifespan
+from dovetail.runtime.engine import Lifespan
 from tests.unit.talk import run, turn
 
 

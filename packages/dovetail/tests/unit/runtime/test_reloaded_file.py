@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dovetail.errors import UsageError
-from dovetail.runtime.reloaded_file import ReloadedFile
+from dovetail.runtime.key_files import ReloadedFile
 
 
 class Clock:

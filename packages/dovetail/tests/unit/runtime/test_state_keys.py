@@ -12,10 +12,10 @@ import pytest
 from dovetail import Options, Server
 from dovetail.eras.modern.sealing import Sealer
 from dovetail.errors import InvalidParamsError, UsageError
-from dovetail.runtime.reloaded_file import ReloadedFile
-from dovetail.runtime.state_keys import (
+from dovetail.runtime.key_files import (
     KEYS,
     KEYS_FILE,
+    ReloadedFile,
     find_state_keys,
     parse_state_keys,
     read_state_keys,

@@ -7,14 +7,15 @@ asserting the formats `date`, `date-time` and `uuid`); `json_values.py` lists th
 """
 
 from dovetail.core.schema.annotations import (
+    Description,
     bound_keywords,
     docstring_of,
+    parse_docstring,
     plain_function,
     read_hints,
     without_partial,
 )
 from dovetail.core.schema.arguments import ArgumentsSchema, arguments_schema
-from dovetail.core.schema.docstrings import Description, parse_docstring
 from dovetail.core.schema.references import Schema, assemble, map_schemas
 from dovetail.core.schema.results import ResultSchema, result_schema
 from dovetail.core.schema.typed import TypeSchema, type_schema

@@ -17,11 +17,11 @@ from dovetail.core.schema.annotations import (
     Parameter,
     docstring_of,
     name_of_function,
+    parse_docstring,
     read_parameters,
     takes_any_keyword,
     text_in,
 )
-from dovetail.core.schema.docstrings import parse_docstring
 from dovetail.core.schema.json_schema import SchemaWriter, default_json
 from dovetail.core.schema.json_values import read_json
 from dovetail.core.schema.references import Schema, assemble

@@ -30,8 +30,7 @@ import msgspec
 from msgspec import inspect as mi
 
 from dovetail.core.schema import text_formats
-from dovetail.core.schema.annotations import text_in
-from dovetail.core.schema.docstrings import parse_docstring
+from dovetail.core.schema.annotations import parse_docstring, text_in
 from dovetail.core.schema.pydantic_types import (
     TakesAnything,
     encode_model,

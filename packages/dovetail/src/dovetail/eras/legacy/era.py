@@ -1,4 +1,8 @@
-"""The legacy implementation of `Era`: results are unchanged, asks become requests."""
+"""The legacy implementation of `Era`, and change notifications to a session.
+
+Results are unchanged, questions become requests. Changes of lists are announced to all sessions,
+those of resources to subscribers.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +13,15 @@ from typing import Any
 from msgspec import Raw, Struct
 
 from dovetail.core.call import Ask, Call
+from dovetail.core.changes import ChangeEvent, ChangeKind
 from dovetail.core.era import CacheHint, Era
-from dovetail.eras.legacy.session import session_of
+from dovetail.eras.legacy.session import LegacySession, session_of
 from dovetail.errors import DovetailError, RpcError, ToolError, UsageError
 from dovetail.spec.revisions import Revision
 from dovetail.wire import codec
+from dovetail.wire.messages import Notification
 
-__all__ = ["LegacyEra", "era_of"]
+__all__ = ["LegacyEra", "announce", "era_of"]
 
 
 class LegacyEra(Era):
@@ -79,3 +85,25 @@ def era_of(revision: Revision) -> LegacyEra:
 def _format_capability(required: dict[str, Any]) -> str:
     [(name, parts)] = required.items()
     return " ".join([name, *(f"({part})" for part in parts)])
+
+
+def announce(change: ChangeEvent, session: LegacySession) -> Notification | None:
+    """The notification for this session, or None if the change does not concern it."""
+    item = change.item
+    capability = change.what.capability if item is None else item.capability
+    # lifecycle.operation.capabilities (2025-11-25 basic/lifecycle): only what was negotiated
+    if not session.ready or capability not in session.declared:
+        return None
+    if item is not None:
+        if item.id not in session.tasks:
+            return None
+        if item.is_final:
+            session.tasks.discard(item.id)
+        method, params = item.notification(session.revision)
+        return Notification(method, Raw(codec.encode(params)))
+    if change.what is not ChangeKind.RESOURCE:
+        return Notification(change.what.value)
+    # resources.updated-only-subscribed (2025-11-25 server/resources)
+    if change.uri not in session.uris:
+        return None
+    return Notification(change.what.value, Raw(codec.encode({"uri": change.uri})))

@@ -1,4 +1,7 @@
-"""The modern implementation of `Era`: results get `_meta`, an ask ends the run."""
+"""The modern implementation of `Era`, and server/discover.
+
+Results get `_meta`, a question to the client ends the run.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +12,17 @@ import msgspec
 from msgspec import Raw, Struct
 
 from dovetail.core.call import Ask, Call
+from dovetail.core.dispatch import MethodHandler, Shaped
 from dovetail.core.era import CacheHint, Era
+from dovetail.core.identity import Identity
 from dovetail.eras.modern.mrtr import InputRounds
 from dovetail.errors import DovetailError, InvalidParamsError, MissingCapabilityError
 from dovetail.spec.keys import SERVER_INFO
-from dovetail.spec.models import Implementation
-from dovetail.spec.revisions import Revision
+from dovetail.spec.models import DiscoverResult, Implementation
+from dovetail.spec.revisions import MODERN, Revision
 from dovetail.wire import codec
 
-__all__ = ["ModernEra"]
+__all__ = ["ModernEra", "discover_methods"]
 
 
 class ModernEra(Era):
@@ -71,3 +76,24 @@ class ModernEra(Era):
     def ask(self, call: Call, ask: Ask) -> Coroutine[Any, Any, Raw]:
         """Return the recorded answer or end this run; a task waits for the answer instead."""
         return self.rounds.ask(call, ask) if call.detached is None else call.detached.ask(ask)
+
+
+def discover_methods(identity: Identity, hint: CacheHint) -> dict[str, MethodHandler]:
+    """The method handler of server/discover."""
+
+    def discover(call: Call) -> Shaped:
+        # versioning.supported-honoured: a version that needs a handshake is not in this list,
+        # because a request that names it in `_meta` is not served
+        capabilities: dict[str, Any] = identity.capabilities_at(
+            call.era.revision, call.link.channels
+        )
+        result = DiscoverResult(
+            supported_versions=[revision.date for revision in MODERN],
+            capabilities=capabilities,
+            instructions=identity.instructions,
+        )
+        # caching.public-aware (2026-07-28 server/utilities/caching): a guard's callers differ
+        is_guarded = call.services.permission is not None
+        return Shaped(result, hint._replace(scope="private") if is_guarded else hint)
+
+    return {"server/discover": MethodHandler(discover)}

@@ -1,16 +1,31 @@
-"""ASGI helpers: read a request body, send a response, watch for a disconnect."""
+"""HTTP requests and responses over ASGI: read a body, send a response, watch for a disconnect.
+
+What clients accept (RFC 9110 section 12.5.1), and the status and headers of a JSON-RPC error.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Coroutine, MutableMapping
+import math
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, MutableMapping
+from functools import lru_cache
+from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
+from dovetail.errors import (
+    InsufficientScopeError,
+    RateLimitError,
+    RpcError,
+    ShutdownError,
+    StoreError,
+)
 from dovetail.net.addresses import is_loopback
+from dovetail.wire import codec
 
 __all__ = [
     "JSON",
+    "SHUTTING_DOWN",
     "BodyTooLargeError",
     "BodyTooSlowError",
     "ClientGoneError",
@@ -24,11 +39,14 @@ __all__ = [
     "ServedApp",
     "Transmit",
     "Watch",
+    "accepts",
+    "error_status",
     "mount_point",
     "read_body",
     "relative_path",
     "respond",
     "respond_and_drain",
+    "respond_to_cancelled",
     "watch_for_disconnect",
 ]
 
@@ -256,3 +274,71 @@ def watch_for_disconnect(receive: Receive, gone: Callable[[], None]) -> asyncio.
         gone()
 
     return asyncio.get_running_loop().create_task(watch())
+
+
+# Clients send the same header with every request, so a small cache is enough.
+@lru_cache(maxsize=256)
+def accepts(accept: bytes | None, kind: bytes) -> bool:
+    """Whether this Accept header allows the media type `kind`, such as text/html."""
+    if accept is None or not accept.strip():
+        # No Accept header allows any type.
+        return True
+    weights = dict(map(_read_range, accept.lower().split(b",")))
+    main = kind.partition(b"/")[0]
+    # The most specific range takes precedence.
+    for wanted in (kind, main + b"/*", b"*/*"):
+        if wanted in weights:
+            return weights[wanted]
+    return False
+
+
+def _read_range(part: bytes) -> tuple[bytes, bool]:
+    """A media range and whether it is acceptable: a weight of zero means it is not."""
+    name, *parameters = (word.strip() for word in part.split(b";"))
+    for parameter in parameters:
+        key, _, value = parameter.partition(b"=")
+        if key.strip() == b"q":
+            return name, value.strip().strip(b"0.") != b""
+    return name, True
+
+
+# Seconds for a cancelled stream to write its end.
+_STREAM_END_DELAY = 0.02
+
+
+def error_status(
+    error: RpcError | None, by_code: Mapping[int, int] = MappingProxyType({})
+) -> tuple[int, Headers]:
+    """Status and headers for an error, or for success; `by_code` is the status table of the era."""
+    if error is None:
+        return 200, JSON
+    if isinstance(error, RateLimitError):
+        after = b"%d" % max(1, math.ceil(error.retry_after))
+        return 429, [*JSON, (b"retry-after", after)]
+    if isinstance(error, ShutdownError):
+        # Another process, or this one after a restart, can serve the request.
+        return 503, [*JSON, (b"retry-after", b"1"), (b"connection", b"close")]
+    if isinstance(error, StoreError):
+        return 503, [*JSON, (b"retry-after", b"1")]
+    if isinstance(error, InsufficientScopeError):
+        # auth.scope.insufficient-403, auth.scope.challenge-error (2025-11-25 basic/authorization)
+        challenge = error.challenge
+        return 403, [*JSON, *([(b"www-authenticate", challenge.encode())] if challenge else [])]
+    return by_code.get(error.code, 200), JSON
+
+
+# For requests that are not started any more.
+SHUTTING_DOWN = HttpResponse(
+    503, codec.encode_error(None, ShutdownError()), error_status(ShutdownError())[1]
+)
+
+
+async def respond_to_cancelled(send: Transmit) -> None:
+    """Respond to a request whose task uvicorn cancelled, which it does at shutdown only.
+
+    It would log the exception as a crash.
+    """
+    await asyncio.sleep(_STREAM_END_DELAY)
+    # A started stream has written its own end; then this raises RuntimeError.
+    with contextlib.suppress(RuntimeError):
+        await respond(send, *SHUTTING_DOWN)

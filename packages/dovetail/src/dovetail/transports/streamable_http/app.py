@@ -17,14 +17,14 @@ from dovetail.core.principal import Principal
 from dovetail.eras.select import speaks_modern
 from dovetail.errors import InvalidRequestError, ShutdownError, UsageError
 from dovetail.features.custom_routes import CustomRoute, CustomRoutes
-from dovetail.runtime.auth_backend import (
-    AuthBackend,
-    AuthRejection,
-    AuthResult,
+from dovetail.runtime.auth_backend import AuthBackend, AuthRejection, AuthResult
+from dovetail.runtime.engine import (
+    HEALTH_PATHS,
+    READY_PATH,
+    Engine,
     PublicDocument,
+    find_health_page,
 )
-from dovetail.runtime.engine import Engine
-from dovetail.runtime.health import HEALTH_PATHS, READY_PATH, find_health_page
 from dovetail.runtime.message_handler import (
     MessageHandler,
     end_calls,
@@ -34,11 +34,10 @@ from dovetail.runtime.message_handler import (
 )
 from dovetail.spec.header_params import HeaderParams
 from dovetail.spec.models import Implementation
-from dovetail.transports.asgi.accept import accepts
-from dovetail.transports.asgi.counts import HttpCounts
-from dovetail.transports.asgi.error_status import SHUTTING_DOWN
+from dovetail.transports.asgi.in_flight import HttpCounts
 from dovetail.transports.asgi.messages import (
     JSON,
+    SHUTTING_DOWN,
     BodyTooLargeError,
     BodyTooSlowError,
     ClientGoneError,
@@ -50,25 +49,27 @@ from dovetail.transports.asgi.messages import (
     RequestView,
     Scope,
     Transmit,
+    accepts,
     read_body,
     relative_path,
     respond,
     respond_and_drain,
-)
-from dovetail.transports.streamable_http.credentials import (
-    WithoutCredentials,
-    without_credentials,
 )
 from dovetail.transports.streamable_http.custom_routes import (
     RouteEndpoint,
     allowed_methods,
     find_route,
 )
-from dovetail.transports.streamable_http.framing import framing_refusal, head_refusal
 from dovetail.transports.streamable_http.legacy import ClusterEndpoint, LegacyEndpoint
 from dovetail.transports.streamable_http.modern import ModernEndpoint
 from dovetail.transports.streamable_http.old_sse import OldSseEndpoint
-from dovetail.transports.streamable_http.security import RequestGuard
+from dovetail.transports.streamable_http.security import (
+    RequestGuard,
+    WithoutCredentials,
+    framing_refusal,
+    head_refusal,
+    without_credentials,
+)
 from dovetail.transports.streamable_http.signals import end_streams_on_signal
 from dovetail.wire import codec
 from dovetail.wire.messages import Notification, Request

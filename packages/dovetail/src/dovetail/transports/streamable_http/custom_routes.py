@@ -20,6 +20,7 @@ from dovetail.runtime.message_handler import start_lifespan
 from dovetail.runtime.stateless import StatelessEndpoint
 from dovetail.runtime.workers import WorkerPool
 from dovetail.spec.revisions import LATEST_LEGACY
+from dovetail.transports.asgi.in_flight import RequestTasks
 from dovetail.transports.asgi.messages import (
     JSON,
     Headers,
@@ -29,7 +30,6 @@ from dovetail.transports.asgi.messages import (
     relative_path,
     respond,
 )
-from dovetail.transports.asgi.request_tasks import RequestTasks
 from dovetail.wire import codec
 
 __all__ = ["RouteEndpoint", "allowed_methods", "find_route"]

@@ -39,13 +39,13 @@ from dovetail.runtime.link import RequestLink, ResponseOnlyLink
 from dovetail.runtime.message_handler import MessageHandler, StatelessHandler
 from dovetail.spec.header_params import HeaderParams, value_at
 from dovetail.spec.models import CallToolParams
-from dovetail.transports.asgi.accept import accepts
-from dovetail.transports.asgi.counts import HttpCounts
-from dovetail.transports.asgi.error_status import error_status
+from dovetail.transports.asgi.in_flight import HttpCounts
 from dovetail.transports.asgi.messages import (
     HttpResponse,
     PendingResponse,
     RequestView,
+    accepts,
+    error_status,
 )
 from dovetail.transports.asgi.reply import Reply
 from dovetail.wire import codec

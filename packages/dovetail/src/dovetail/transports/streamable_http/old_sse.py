@@ -20,7 +20,7 @@ from dovetail.runtime.connection import Connection
 from dovetail.runtime.engine import Engine
 from dovetail.runtime.message_handler import MessageHandler
 from dovetail.stores.cluster import Cluster
-from dovetail.transports.asgi.counts import HttpCounts
+from dovetail.transports.asgi.in_flight import HttpCounts
 from dovetail.transports.asgi.messages import (
     JSON,
     HttpRequest,

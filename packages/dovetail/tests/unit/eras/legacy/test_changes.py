@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dovetail.core.changes import ChangeEvent, ChangeKind
-from dovetail.eras.legacy.changes import announce
+from dovetail.eras.legacy.era import announce
 from dovetail.eras.legacy.session import LegacySession
 from dovetail.spec.revisions import LATEST_LEGACY, V2025_11_25
 from dovetail.tasks.views import Status, TaskView

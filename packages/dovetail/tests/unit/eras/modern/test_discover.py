@@ -12,7 +12,7 @@ from dovetail import Server
 from dovetail.core.dispatch import Shaped
 from dovetail.core.era import CacheHint
 from dovetail.core.principal import Permission
-from dovetail.eras.modern.discover import discover_methods
+from dovetail.eras.modern.era import discover_methods
 from dovetail.spec.revisions import V2026_07_28
 from tests.unit.fakes import PlainEra, make_call, make_identity
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dovetail.transports.asgi.accept import accepts
+from dovetail.transports.asgi.messages import accepts
 
 EVENTS = b"text/event-stream"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dovetail.transports.asgi.counts import HttpCounts
+from dovetail.transports.asgi.in_flight import HttpCounts
 from tests.unit.talk import LEGACY, run
 from tests.unit.transports.streamable_http.workshop import Workshop
 

@@ -11,7 +11,7 @@ from dovetail.errors import (
     RateLimitError,
     RpcError,
 )
-from dovetail.transports.asgi.error_status import error_status
+from dovetail.transports.asgi.messages import error_status
 
 JSON = (b"content-type", b"application/json")
 TABLE = {MethodNotFoundError.code: 404}

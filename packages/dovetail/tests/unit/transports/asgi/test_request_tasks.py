@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from dovetail.transports.asgi.request_tasks import RequestTasks
+from dovetail.transports.asgi.in_flight import RequestTasks
 from tests.patience import CAP
 
 

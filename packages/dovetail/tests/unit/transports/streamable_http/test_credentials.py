@@ -12,7 +12,7 @@ from dovetail.auth import Guard
 from dovetail.core.options import HTTP_DEFAULTS
 from dovetail.transports.asgi.messages import HttpRequest
 from dovetail.transports.streamable_http.app import HttpApp
-from dovetail.transports.streamable_http.credentials import (
+from dovetail.transports.streamable_http.security import (
     WithoutCredentials,
     without_credentials,
 )

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from dovetail.transports.streamable_http.framing import framing_refusal, head_refusal
+from dovetail.transports.streamable_http.security import framing_refusal, head_refusal
 
 CHUNKED = {b"transfer-encoding": b"chunked"}
 

@@ -17,12 +17,12 @@ from dovetail.core.principal import Principal, owner_of
 from dovetail.errors import RpcError, StoreError
 from dovetail.runtime.engine import Engine
 from dovetail.stores.shared_stores import SharedStores
-from dovetail.transports.asgi.error_status import error_status
 from dovetail.transports.asgi.messages import (
     HttpRequest,
     HttpResponse,
     PendingResponse,
     RequestView,
+    error_status,
     respond,
     watch_for_disconnect,
 )

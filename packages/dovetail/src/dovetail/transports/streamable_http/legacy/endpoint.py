@@ -19,15 +19,15 @@ from dovetail.runtime.message_handler import (
 )
 from dovetail.spec.revisions import HEADERLESS, LEGACY, Family, Revision, find_revision
 from dovetail.stores.sessions import MemorySessions
-from dovetail.transports.asgi.accept import accepts
-from dovetail.transports.asgi.counts import HttpCounts
-from dovetail.transports.asgi.error_status import error_status
+from dovetail.transports.asgi.in_flight import HttpCounts
 from dovetail.transports.asgi.messages import (
     JSON,
     HttpRequest,
     HttpResponse,
     PendingResponse,
     RequestView,
+    accepts,
+    error_status,
     respond,
     watch_for_disconnect,
 )

@@ -1,21 +1,83 @@
-"""The keys that seal the state which clients hold: from options, a file or the environment.
+"""Keys in files that are read again when they change, and where state keys come from.
 
-They never come from the shared store: who can read it must not be able to open or forge states.
-A file has one key per line, in hexadecimal or base64. The first key seals, all of them open.
+State keys seal the state which clients hold: from options, a file or the environment. They never
+come from the shared store: who can read it must not be able to open or forge states. A file has one
+key per line, in hexadecimal or base64. The first key seals, all of them open.
 """
 
 from __future__ import annotations
 
 import base64
+import logging
+import os
 import re
+import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from typing import Generic, TypeVar
 
 from dovetail.eras.modern.sealing import MIN_KEY_BYTES
 from dovetail.errors import UsageError
-from dovetail.runtime.reloaded_file import ReloadedFile
 
-__all__ = ["KEYS", "KEYS_FILE", "find_state_keys", "parse_state_keys", "read_state_keys"]
+__all__ = [
+    "KEYS",
+    "KEYS_FILE",
+    "ReloadedFile",
+    "find_state_keys",
+    "parse_state_keys",
+    "read_state_keys",
+]
+
+logger: logging.Logger = logging.getLogger("dovetail")
+
+T = TypeVar("T")
+
+
+class ReloadedFile(Generic[T]):
+    """The contents of a file, which is checked for changes at most every `look_every` seconds."""
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        read: Callable[[], T],
+        *,
+        look_every: float = 1.0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Read the file; raises what `read` raises."""
+        self._path = os.fspath(path)
+        self._read = read
+        self._look_every = look_every
+        self._clock = clock
+        self._checked = clock()
+        self._state = self._file_state()
+        self._contents = read()
+
+    def current(self) -> T:
+        """The contents; the same object until the file changes."""
+        now = self._clock()
+        if now - self._checked >= self._look_every:
+            self._checked = now
+            state = self._file_state()
+            if state != self._state:
+                self._state = state
+                self._read_again()
+        return self._contents
+
+    def _read_again(self) -> None:
+        try:
+            self._contents = self._read()
+        except UsageError as error:
+            # Keep the previous contents rather than stopping everyone.
+            logger.error("%s was not reloaded: %s", self._path, error)
+
+    def _file_state(self) -> tuple[int, int, int] | None:
+        try:
+            found = os.stat(self._path)
+        except OSError:
+            return None
+        return found.st_mtime_ns, found.st_size, found.st_ino
+
 
 # Environment variables: the keys, or the path of a file with them, which takes precedence.
 KEYS = "DOVETAIL_STATE_KEYS"

@@ -1,4 +1,7 @@
-"""The audit log: one JSON line per call, and one per rejected request."""
+"""Logs as JSON lines: the audit log of calls and rejected requests, and records of `logging`.
+
+Secrets are redacted in both. Log records have the ids of the current trace.
+"""
 
 from __future__ import annotations
 
@@ -26,10 +29,7 @@ from dovetail.core.telemetry import current_span_ids
 from dovetail.errors import InternalError, UsageError
 from dovetail.runtime.rates import Bucket, Rate
 
-__all__ = [
-    "AuditLog",
-    "LineFile",
-]
+__all__ = ["AuditLog", "JsonFormatter", "LineFile"]
 
 _CHECK_EVERY = 1.0
 
@@ -303,3 +303,45 @@ def _now() -> str:
     if _second[0] != whole:
         _second = whole, datetime.fromtimestamp(whole, UTC).strftime("%Y-%m-%dT%H:%M:%S")
     return f"{_second[1]}.{int((moment - whole) * 1_000_000):06d}Z"
+
+
+class _LogLine(Struct, omit_defaults=True):
+    time: str
+    level: str
+    logger: str
+    message: str
+    trace_id: str | None = None
+    span_id: str | None = None
+    exception: str | None = None
+    stack: str | None = None
+
+
+class JsonFormatter(logging.Formatter):
+    """Formatter for a handler of `logging`; secrets are redacted as in the audit log."""
+
+    def __init__(self, *, redaction: Redaction | None = None) -> None:
+        super().__init__()
+        self._redaction = redaction or Redaction()
+        self._encode = msgspec.json.Encoder().encode
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the record as one line of JSON."""
+        moment = datetime.fromtimestamp(record.created, UTC)
+        line = _LogLine(
+            time=moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
+            level=record.levelname,
+            logger=record.name,
+            message=self._clean(record.getMessage()),
+        )
+        ids = current_span_ids()
+        if ids is not None:
+            line.trace_id, line.span_id = ids
+        if record.exc_info:
+            line.exception = self._clean(self.formatException(record.exc_info))
+        if record.stack_info:
+            line.stack = self._clean(self.formatStack(record.stack_info))
+        return self._encode(line).decode()
+
+    def _clean(self, text: str) -> str:
+        # Lone surrogates (file names may contain them) cannot be encoded.
+        return str(self._redaction.clean(text)).encode(errors="replace").decode()
