@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 import signal
 import socket
@@ -14,9 +15,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
 from tests.patience import CAP, wait_until
 
-__all__ = ["RedisServer", "running_redis"]
+__all__ = ["RedisServer", "cluster_url", "redis_server", "running_redis"]
 
 _PROGRAMS = Path(__file__).parents[4] / ".proxies" / "usr"
 
@@ -111,3 +114,16 @@ def running_redis(folder: Path, *settings: str) -> Iterator[RedisServer]:
         yield server
     finally:
         server.stop()
+
+
+@pytest.fixture(scope="session")
+def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
+    """One redis-server for the tests of a worker; a conftest.py imports it."""
+    with running_redis(tmp_path_factory.mktemp("redis")) as server:
+        yield server
+
+
+@pytest.fixture
+def cluster_url(redis_server: RedisServer) -> str:
+    """The URL of a cluster that no other test uses."""
+    return f"{redis_server.url}?name={secrets.token_hex(6)}"
