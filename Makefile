@@ -9,7 +9,7 @@ SYSTEM := .venv/.system
 TEST_TOOLS := .venv/.test-tools
 # What the deep tests need.
 TEST_STAMPS := $(TEST_TOOLS) .proxies/.stamp .openapi/.stamp .conformance/.stamp .console/.stamp .venv-minimcp/.stamp
-SERVERS := dovetail dovetail-gateway dovetail-openapi dovetail-console dovetail-serverkit dovetail-vault dovetail-browser dovetail-graph dovetail-design
+SERVERS := dovetail dovetail-gateway dovetail-openapi dovetail-redis dovetail-console dovetail-serverkit dovetail-vault dovetail-browser dovetail-graph dovetail-design
 PYPROJECTS := $(wildcard packages/*/pyproject.toml)
 NEED := tools/system_packages.sh
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -104,8 +104,8 @@ test-all: test $(SYSTEM) $(TEST_STAMPS) ## run all tests and the branch coverage
 	@$(BIN)/pytest --quiet --tier=deep --numprocesses=4 --dist=worksteal
 
 # The framework's and the checker's tests, with the ready servers left out.
-SUITES := packages/dovetail/tests packages/dovetail-check/tests packages/dovetail-gateway/tests packages/dovetail-openapi/tests packages/dovetail-console/tests
-SUITE_INSTALL := --editable 'packages/dovetail[cluster,traces]' --editable packages/dovetail-gateway --editable packages/dovetail-openapi --editable packages/dovetail-console --editable packages/dovetail-check --group test --group peers
+SUITES := packages/dovetail/tests packages/dovetail-check/tests packages/dovetail-gateway/tests packages/dovetail-openapi/tests packages/dovetail-redis/tests packages/dovetail-console/tests
+SUITE_INSTALL := --editable 'packages/dovetail[traces]' --editable packages/dovetail-gateway --editable packages/dovetail-openapi --editable packages/dovetail-redis --editable packages/dovetail-console --editable packages/dovetail-check --group test --group peers
 
 test-lowest: .venv-lowest/.stamp $(SYSTEM) $(TEST_STAMPS) ## test framework and checker with the oldest allowed libraries
 	@.venv-lowest/bin/pytest --quiet --numprocesses=4 --dist=worksteal --tier=all $(SUITES)
@@ -113,7 +113,7 @@ test-lowest: .venv-lowest/.stamp $(SYSTEM) $(TEST_STAMPS) ## test framework and 
 .venv-lowest/.stamp: pyproject.toml $(PYPROJECTS) tools/lowest.py
 	@test -x .venv-lowest/bin/pip || $(PYTHON) -m venv .venv-lowest
 	@.venv-lowest/bin/pip install --quiet --upgrade 'pip>=25.1'
-	@.venv-lowest/bin/python -m tools.lowest packages/dovetail packages/dovetail-check packages/dovetail-gateway packages/dovetail-openapi packages/dovetail-console > .venv-lowest/constraints.txt
+	@.venv-lowest/bin/python -m tools.lowest packages/dovetail packages/dovetail-check packages/dovetail-gateway packages/dovetail-openapi packages/dovetail-redis packages/dovetail-console > .venv-lowest/constraints.txt
 	@echo "Installing the oldest allowed libraries into .venv-lowest ..."
 	@.venv-lowest/bin/pip install --quiet --constraint .venv-lowest/constraints.txt $(SUITE_INSTALL)
 	@touch $@

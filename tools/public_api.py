@@ -40,7 +40,7 @@ PUBLIC_MODULES = (
     "dovetail.transports",
 )
 # Those of packages that belong to the framework.
-OUTER_MODULES = ("dovetail_gateway", "dovetail_openapi")
+OUTER_MODULES = ("dovetail_gateway", "dovetail_openapi", "dovetail_redis")
 REVIEWED = Path(__file__).resolve().parents[1] / "tests" / "contracts" / "public_api.txt"
 COMMAND = "python -m tools.public_api --write"
 

@@ -13,6 +13,7 @@ __all__ = ["HTTP_STACK", "REQUIREMENTS", "ROOT", "prepare", "python_of", "versio
 
 ROOT = Path(__file__).resolve().parents[2]
 _PACKAGE = ROOT / "packages" / "dovetail"
+_REDIS = ROOT / "packages" / "dovetail-redis"
 
 # What carries HTTP, the same for everybody: of uvicorn[standard] the parts that serve requests.
 # The peers' own dependencies stop at uvicorn; dovetail's include all three.
@@ -23,7 +24,7 @@ _HTTP = tuple(f"{name}=={version}" for name, version in HTTP_STACK.items())
 # dovetail is installed as its users install it, anew for each run: an editable install would be
 # measured while somebody edits it, and without byte code.
 REQUIREMENTS: dict[str, tuple[str, ...]] = {
-    "bench-dovetail": (f"{_PACKAGE}[cluster]", *_HTTP),
+    "bench-dovetail": (str(_PACKAGE), str(_REDIS), *_HTTP),
     "bench-mcp": ("mcp==2.3.0", *_HTTP),
     "bench-fastmcp": ("fastmcp==4.1.2", *_HTTP),
     "bench-mcp-proxy": ("mcp-proxy==0.13.0",),
@@ -55,7 +56,7 @@ def prepare() -> None:
             _pip_install(environment, "--upgrade", "pip>=25.1")
             _pip_install(environment, *requirements)
             stamp.write_text(wanted)
-    _pip_install("bench-dovetail", "--force-reinstall", "--no-deps", str(_PACKAGE))
+    _pip_install("bench-dovetail", "--force-reinstall", "--no-deps", str(_PACKAGE), str(_REDIS))
 
 
 def _pip_install(environment: str, *arguments: str) -> None:

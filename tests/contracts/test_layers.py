@@ -92,6 +92,7 @@ PACKAGES: dict[str, tuple[str, ...]] = {
     # Parts of the framework that are installed on demand, and ready servers, use what any user may.
     "dovetail_gateway": (*PUBLIC_MODULES, *_GATEWAY_INTERNALS),
     "dovetail_openapi": PUBLIC_MODULES,
+    "dovetail_redis": PUBLIC_MODULES,
     # It reads and shows messages of others, as the checker does.
     "dovetail_console": (
         *(f"dovetail.{layer}" for layer in _PROTOCOL),
@@ -140,6 +141,7 @@ DELEGATES: dict[tuple[str, str], str] = {
         "`from dovetail import Proxy, ToolSearch`; raises MissingPackageError likewise"
     ),
     ("dovetail.cli.run_http", "dovetail_openapi.rest"): "`dovetail run --rest`; the same",
+    ("dovetail.state.redis_url", "dovetail_redis.url"): "`stores/redis`, until it is removed",
 }
 # The command line loads servers from files, so it knows the class.
 KNOWS_ITS_IMPORTER = {"dovetail.cli.run_stdio"}

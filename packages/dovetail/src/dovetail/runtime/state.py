@@ -10,15 +10,19 @@ import os
 import time
 from collections.abc import AsyncIterator, Coroutine
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import msgspec
 
-from dovetail.errors import LimitError, StoreError, UsageError
+from dovetail import state as backends
+from dovetail.errors import LimitError, MissingPackageError, StoreError, UsageError
 from dovetail.state import ABSENT, Backend, MemoryBackend
 from dovetail.state.backend import stop_task
 from dovetail.stores.shared_stores import SharedStores
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 __all__ = ["CLUSTER", "Revocations", "ServerState", "SessionStates", "UsedRounds", "open_state"]
 
@@ -26,7 +30,10 @@ logger: logging.Logger = logging.getLogger("dovetail")
 
 # The environment variable with the URL.
 CLUSTER = "DOVETAIL_CLUSTER"
-_REDIS = ("redis", "rediss", "unix")
+# The entry points of backends: the scheme of a URL, and what takes the URL and returns a Backend.
+_GROUP = "dovetail.backends"
+# Distributions that have some, so that an error names them before they are installed.
+_KNOWN = {"dovetail-redis": ("redis", "rediss", "unix")}
 
 # Seconds between two attempts to read the revoked keys, and until a look whether they are still
 # stored: a backend may lose its contents.
@@ -86,34 +93,57 @@ def open_state(given: Backend | str | None, name: str) -> tuple[ServerState, Sha
     The environment takes precedence: a server is written once and runs in several places.
     """
     given = os.environ.get(CLUSTER) or given
-    if given is None or given == "memory://":
-        return ServerState(MemoryBackend(), name, is_shared=False), None
-    if not isinstance(given, str | Backend):
+    if isinstance(given, str):
+        backend = _make_backend(given)
+    elif given is None or isinstance(given, Backend):
+        backend = MemoryBackend() if given is None else given
+    else:
         raise UsageError(f"Options.state: expected a Backend or its URL, got {given!r:.100}")
-    if isinstance(given, Backend):
-        return ServerState(given, name, is_shared=not isinstance(given, MemoryBackend)), None
-    scheme, separator, rest = given.partition("://")
+    stores: SharedStores | None = None
+    if isinstance(given, str) and given.startswith(("redis:", "rediss:", "unix:")):
+        stores = import_module("dovetail.stores.redis.redis_stores").RedisStores(given, name)
+    return ServerState(backend, name, is_shared=not isinstance(backend, MemoryBackend)), stores
+
+
+def _make_backend(url: str) -> Backend:
+    """The backend for a URL; errors do not show what follows the scheme, it may be a password."""
+    scheme, separator, rest = url.partition("://")
+    if url == "memory://":
+        return MemoryBackend()
     if scheme == "sqlite" and rest[:1] == "/" and rest[1:]:
-        return ServerState(_load("dovetail.state.sqlite", "SQLiteBackend")(rest[1:]), name), None
-    if scheme not in _REDIS or not separator:
-        raise UsageError(
-            "Options.state: expected a Backend, redis://HOST:PORT/DATABASE, rediss://, unix://, "
-            f"sqlite:///PATH (three slashes) or memory://, got {scheme + separator!r}..."
-        )
-    backend: Backend = _load("dovetail.state.redis", "RedisBackend")(given)
-    stores: SharedStores = _load("dovetail.stores.redis.redis_stores", "RedisStores")(given, name)
-    return ServerState(backend, name), stores
+        return backends.SQLiteBackend(rest[1:])
+    if separator:
+        # It loads the packages for e-mail and archives, and most servers do not need it.
+        from importlib.metadata import entry_points  # noqa: PLC0415
+
+        installed = entry_points(group=_GROUP)
+        if scheme in installed.names:
+            return _load_backend(installed[scheme], url)
+        for distribution, schemes in _KNOWN.items():
+            if scheme in schemes:
+                raise MissingPackageError(f"Options.state: {scheme}://", distribution, distribution)
+    raise UsageError(
+        "Options.state: expected a Backend, redis://HOST:PORT/DATABASE, rediss://, unix://, "
+        "sqlite:///PATH (three slashes), memory:// or the URL of another backend that is "
+        f"installed, got {scheme + separator!r}..."
+    )
 
 
-def _load(module: str, name: str) -> Any:
+def _load_backend(found: EntryPoint, url: str) -> Backend:
     try:
-        return getattr(import_module(module), name)
+        make = found.load()
     except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] not in ("hiredis", "redis"):
-            raise
-        raise UsageError(
-            "Options.state on Redis needs redis-py: pip install 'dovetail-mcp[cluster]'"
+        distribution = found.dist.name if found.dist is not None else found.module
+        raise MissingPackageError(
+            f"Options.state: {found.name}://", error.name or found.module, distribution
         ) from None
+    backend = make(url)
+    if not isinstance(backend, Backend):
+        raise UsageError(
+            f"Options.state: {found.value}, the entry point {found.name!r} in {_GROUP}, returned "
+            f"{type(backend).__name__}; expected a Backend"
+        )
+    return backend
 
 
 class UsedRounds:

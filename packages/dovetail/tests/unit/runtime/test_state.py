@@ -5,28 +5,21 @@ from __future__ import annotations
 import asyncio
 import sys
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from importlib.metadata import EntryPoints
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from dovetail import Options, Server, UsageError
-from dovetail.errors import LimitError
+from dovetail.errors import LimitError, MissingPackageError
 from dovetail.runtime.state import ServerState, open_state
 from dovetail.state import MemoryBackend, Published, SQLiteBackend
-from dovetail.state.redis import RedisBackend
 from tests.patience import CAP
 
 # -- where it is ----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("url", ["redis://a/1", "rediss://a", "unix:///run/redis.sock"])
-def test_redis_has_everything(url: str) -> None:
-    state, shared = open_state(url, "test")
-    assert isinstance(state.backend, RedisBackend)
-    assert state.is_shared and shared is not None
 
 
 def test_the_scheme_selects_the_backend(tmp_path: Path) -> None:
@@ -50,8 +43,8 @@ async def _use_once(state: ServerState) -> None:
 
 
 def test_the_environment_takes_precedence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DOVETAIL_CLUSTER", "redis://a")
-    assert isinstance(open_state("memory://", "test")[0].backend, RedisBackend)
+    monkeypatch.setenv("DOVETAIL_CLUSTER", "sqlite:///a")
+    assert isinstance(open_state("memory://", "test")[0].backend, SQLiteBackend)
 
 
 @pytest.mark.parametrize(
@@ -62,21 +55,76 @@ def test_another_url_is_refused_with_an_example(url: str) -> None:
         open_state(url, "test")
 
 
-def test_an_invalid_url_is_refused_when_the_server_is_made() -> None:
-    with pytest.raises(UsageError, match="the database is a number, got 'x'"):
-        Server("test", options=Options(state="redis://a/x"))
+@pytest.fixture
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], None]:
+    """Adds a distribution with this entry point and this module `shop_backend`."""
+
+    def add(entry_point: str, source: str) -> None:
+        folder = tmp_path / "shop_backend-1.0.dist-info"
+        folder.mkdir()
+        (folder / "METADATA").write_text(
+            "Metadata-Version: 2.1\nName: shop-backend\nVersion: 1.0\n"
+        )
+        (folder / "entry_points.txt").write_text(f"[dovetail.backends]\n{entry_point}\n")
+        (tmp_path / "shop_backend.py").write_text(source)
+        monkeypatch.syspath_prepend(tmp_path)
+        monkeypatch.delitem(sys.modules, "shop_backend", raising=False)
+
+    return add
 
 
-@pytest.mark.parametrize("library", ["hiredis", "redis"])
-def test_without_the_library_the_error_says_how_to_install_it(
-    monkeypatch: pytest.MonkeyPatch, library: str
+_SHOP = """
+from dovetail.errors import UsageError
+from dovetail.state import MemoryBackend
+class ShopBackend(MemoryBackend):
+    def __init__(self, url):
+        if "secret" in url:
+            raise UsageError("no passwords here")
+        super().__init__()
+        self.url = url
+"""
+
+
+def test_a_package_adds_a_scheme(install: Callable[[str, str], None]) -> None:
+    install("shop = shop_backend:ShopBackend", _SHOP)
+    state, shared = open_state("shop://a/b?c=d", "test")
+    assert getattr(state.backend, "url", None) == "shop://a/b?c=d"
+    assert shared is None
+    with pytest.raises(UsageError, match="no passwords here"):
+        Server("test", options=Options(state="shop://:secret@a"))
+
+
+def test_what_an_entry_point_returns_must_be_a_backend(
+    install: Callable[[str, str], None],
 ) -> None:
-    ours = ("dovetail.stores.redis", "dovetail.state.redis")
-    for name in [name for name in sys.modules if name.startswith((*ours, f"{library}."))]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, library, None)
-    with pytest.raises(UsageError, match=r"pip install 'dovetail-mcp\[cluster\]'"):
-        open_state("redis://a", "test")
+    install("shop = shop_backend:make", "make = str")
+    with pytest.raises(UsageError, match=r"'shop' in dovetail.backends, returned str; expected"):
+        open_state("shop://a", "test")
+
+
+def test_a_library_of_a_backend_that_is_missing_is_named(
+    install: Callable[[str, str], None],
+) -> None:
+    install("shop = shop_backend:ShopBackend", "import no_such_library")
+    with pytest.raises(MissingPackageError) as caught:
+        open_state("shop://a", "test")
+    assert str(caught.value) == (
+        "Options.state: shop:// needs no_such_library, which is not installed: "
+        "pip install shop-backend"
+    )
+
+
+@pytest.mark.parametrize("scheme", ["redis", "rediss", "unix"])
+def test_a_known_package_that_is_missing_is_named(
+    scheme: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda **_: EntryPoints())
+    with pytest.raises(MissingPackageError) as caught:
+        open_state(f"{scheme}://:secret@a", "test")
+    assert str(caught.value) == (
+        f"Options.state: {scheme}:// needs dovetail-redis, which is not installed: "
+        "pip install dovetail-redis"
+    )
 
 
 # -- session state --------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ import ssl
 import pytest
 
 from dovetail.errors import UsageError
-from dovetail.state.redis_url import RedisUrl, parse_url
+from dovetail_redis.url import RedisUrl, parse_url
 
 VALID = {
     "redis://127.0.0.1": RedisUrl(),

@@ -10,8 +10,8 @@ import pytest
 
 from dovetail.errors import StoreError
 from dovetail.state import Backend, Published
-from dovetail.state.redis import RedisBackend
 from dovetail.testing import BackendTests
+from dovetail_redis import RedisBackend
 from tests.cluster.redis_server import RedisServer, running_redis
 from tests.patience import CAP
 

@@ -29,7 +29,7 @@ from redis.exceptions import ReadOnlyError, RedisError, ResponseError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from dovetail.errors import StoreError
-from dovetail.state.backend import (
+from dovetail.state import (
     ABSENT,
     Backend,
     Entry,
@@ -41,9 +41,8 @@ from dovetail.state.backend import (
     Refusal,
     Retention,
     Value,
-    stop_task,
 )
-from dovetail.state.redis_url import parse_url
+from dovetail_redis.url import parse_url
 
 __all__ = ["RedisBackend"]
 
@@ -64,6 +63,8 @@ _LOG_SECONDS = 10.0
 # Seconds between two attempts to subscribe, the first and the longest.
 _FIRST_DELAY = 0.05
 _LONGEST_DELAY = 0.5
+# Seconds between two attempts to cancel the listener.
+_STOP_AGAIN = 0.1
 _VERSION_BYTES = 8
 # Milliseconds after the last lease for which the last token is kept; then the clock is ahead of it.
 _TOKEN_MS = 86_400_000
@@ -236,9 +237,10 @@ class RedisBackend(Backend):
     async def close(self) -> None:
         """Close all connections."""
         listener, self._listener = self._listener, None
-        if listener is not None:
-            # redis-py turns some cancellations into errors of the connection.
-            await stop_task(listener)
+        while listener is not None and not listener.done():
+            # Again, because redis-py turns some cancellations into errors of the connection.
+            listener.cancel()
+            await asyncio.wait([listener], timeout=_STOP_AGAIN)
         redis, self._redis = self._redis, None
         if redis is not None:
             await redis.aclose()
