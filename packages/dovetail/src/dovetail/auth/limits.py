@@ -1,9 +1,9 @@
 """Limits on call rates, on calls in flight, and on the size of results.
 
-`SharedRateLimiter` applies the limits to all processes together. One step takes from all limits of
-a call, so a rejected call takes nothing. While the state cannot be used, each process applies the
-limits on its own. A running call holds its place for some seconds and keeps taking it again, so
-that the calls of a process that has died are forgotten.
+In a cluster they apply to all processes together. One step takes from all limits of a call, so a
+rejected call takes nothing. While the state cannot be used, each process applies the limits on its
+own. A running call holds its place for some seconds and keeps taking it again, so that the calls of
+a process that has died are forgotten.
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ from dovetail.state import Limit, Refusal
 __all__ = [
     "Limits",
     "RateLimiter",
-    "SharedRateLimiter",
     "share_limits",
 ]
 
@@ -191,12 +190,12 @@ def share_limits(
 ) -> tuple[AnyMiddleware, ...]:
     """Return the middleware, with limits that count the calls of all processes."""
     return tuple(
-        SharedRateLimiter(each, state) if isinstance(each, RateLimiter) else each
+        _SharedRateLimiter(each, state) if isinstance(each, RateLimiter) else each
         for each in middleware
     )
 
 
-class SharedRateLimiter(Middleware):
+class _SharedRateLimiter(Middleware):
     """Middleware that enforces limits. A rejected call does not count against any limit."""
 
     def __init__(self, local: RateLimiter, state: ServerState) -> None:

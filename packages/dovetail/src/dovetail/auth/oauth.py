@@ -172,7 +172,7 @@ class TokenCache:
             return None
         return known[0]
 
-    def keep(self, token: bytes, principal: Principal, expires: float) -> None:
+    def add(self, token: bytes, principal: Principal, expires: float) -> None:
         """Cache a token that is valid until `expires`."""
         if len(self._known) >= _MAX_TOKENS:
             self._known.clear()
@@ -393,7 +393,7 @@ class OAuth:
         principal = Principal(f"{self.issuer}#{subject}", self._scopes_of(claims), claims)
         expires = claims.get("exp")
         until = float(expires) if isinstance(expires, int | float) else time.time() + 60
-        self._cache.keep(token, principal, until + self._rules.leeway)
+        self._cache.add(token, principal, until + self._rules.leeway)
         return principal
 
     # -- opaque tokens ----------------------------------------------------------------------------

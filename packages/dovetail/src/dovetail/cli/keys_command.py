@@ -121,12 +121,12 @@ def revoke(id: str, path: str, url: str | None, server: str | None) -> None:
 
 
 def _revoke_in_cluster(state: ServerState, record: KeyRecord, path: str) -> None:
-    async def tell() -> None:
+    async def revoke_everywhere() -> None:
         async with state.opened():
             await state.revocations.revoke(record.id, record.expires)
 
     try:
-        asyncio.run(tell())
+        asyncio.run(revoke_everywhere())
     except StoreError as error:
         raise Failure(
             f"Key {record.id} is revoked in {path}, but not in the cluster: {error}. Run the "

@@ -49,7 +49,6 @@ __all__ = [
     "describe_result",
     "describe_schema",
     "describe_tool",
-    "format_json",
     "format_literal",
     "make_console",
     "print_heading",
@@ -67,14 +66,14 @@ _PIPE_WIDTH = 120
 _MIN_WIDTH = 40
 
 
-def format_json(value: Any) -> str:
+def _format_json(value: Any) -> str:
     """Any value as JSON, indented by two spaces."""
     return msgspec.json.format(codec.encode(value), indent=2).decode()
 
 
 def print_json(value: Any) -> None:
     """Print any value as JSON, indented by two spaces."""
-    click.echo(format_json(value))
+    click.echo(_format_json(value))
 
 
 def print_pairs(pairs: Sequence[tuple[str, str]]) -> None:
@@ -336,9 +335,9 @@ def _describe_result(result: CallResult) -> Iterator[str]:
     for block in result.content:
         repeats = result.has_structured and _repeats(block, repeated)
         was_shown = was_shown or repeats
-        yield format_json(result.structured) if repeats and not wrapped else describe_block(block)
+        yield _format_json(result.structured) if repeats and not wrapped else describe_block(block)
     if result.has_structured and not was_shown:
-        yield format_json(result.structured)
+        yield _format_json(result.structured)
 
 
 def _is_wrapped(structured: Any) -> bool:

@@ -185,11 +185,11 @@ class Questions:
 
     async def _fill_in(self, request: ElicitRequest) -> ElicitResponse:
         fields = _read_fields(request.schema)
-        given = self._given(fields)
+        given = self._read_given(fields)
         open_fields = [field for field in fields if field.name not in given]
         if self._ask is None or (given and not open_fields):
             return ElicitResponse.accept({**given, **_defaults(open_fields)})
-        _tell(f"The server asks: {request.message}")
+        _print(f"The server asks: {request.message}")
         while True:
             values = {**given, **await self._ask_each(open_fields)}
             decision = await self._decide("Send this? [Y]es, [n]o, [e]dit; Ctrl-D cancels: ")
@@ -198,7 +198,7 @@ class Questions:
             if decision == "decline":
                 return ElicitResponse.decline()
 
-    def _given(self, fields: Sequence[FormField]) -> dict[str, Any]:
+    def _read_given(self, fields: Sequence[FormField]) -> dict[str, Any]:
         """The values from --answer."""
         found = {}
         for field in fields:
@@ -212,10 +212,10 @@ class Questions:
         values = {}
         for field in fields:
             for line in field.describe():
-                _tell(line)
+                _print(line)
             text = await self._read(field.prompt())
             while (problem := _find_problem(field, text)) is not None:
-                _tell(f"  {problem}")
+                _print(f"  {problem}")
                 text = await self._read(field.prompt())
             if text:
                 values[field.name] = field.parse(text)
@@ -225,7 +225,7 @@ class Questions:
 
     async def _decide(self, prompt: str) -> str:
         while (decision := _DECISIONS.get((await self._read(prompt)).lower())) is None:
-            _tell("  Type y, n or e")
+            _print("  Type y, n or e")
         return decision
 
     async def _read(self, prompt: str) -> str:
@@ -243,14 +243,14 @@ class Questions:
         # The user must consent before the URL is opened (2025-11-25 client/elicitation).
         if self._ask is None and not self._accepts:
             raise UsageError(f"it asks to visit {url}; add --yes to open it")
-        _tell(f"The server asks you to visit {host}: {request.message}")
-        _tell(f"  {url}")
+        _print(f"The server asks you to visit {host}: {request.message}")
+        _print(f"  {url}")
         if self._ask is not None:
             text = (await self._read("Open it in your browser? [Y]es, [n]o: ")).lower()
             if _DECISIONS.get(text) != "send":
                 return ElicitResponse.decline()
         if not webbrowser.open(url):
-            _tell("  No browser was found; open the URL yourself")
+            _print("  No browser was found; open the URL yourself")
         return ElicitResponse.accept()
 
 
@@ -292,5 +292,5 @@ def _find_host(url: str) -> str:
     return parts.hostname
 
 
-def _tell(line: str) -> None:
+def _print(line: str) -> None:
     click.echo(escape_control(line), err=True)

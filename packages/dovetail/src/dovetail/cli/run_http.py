@@ -49,7 +49,6 @@ __all__ = [
     "make_app",
     "make_runner",
     "open_listeners",
-    "open_page",
     "run_http",
     "run_many",
     "serve_page",
@@ -140,7 +139,7 @@ def _shared_token(worker: WorkerSettings) -> str:
     return hmac.new(key, b"console token", hashlib.sha256).hexdigest()
 
 
-def open_page(url: str) -> None:
+def _open_page(url: str) -> None:
     """Open the page in the user's browser, if there is one; the caller has printed the URL."""
     import webbrowser  # noqa: PLC0415 - few commands open one
 
@@ -419,7 +418,7 @@ def _supervise(command: Sequence[str], run: HttpSettings, folder: Path | None) -
         if run.reload:
             assert folder is not None
             return asyncio.run(_until_signal(supervisor.reload(folder)))
-        return asyncio.run(_until_signal(supervisor.keep(run.workers), supervisor.restart))
+        return asyncio.run(_until_signal(supervisor.run_workers(run.workers), supervisor.restart))
 
 
 @contextlib.contextmanager
@@ -485,7 +484,7 @@ def announce_console(port: int, run: HttpSettings) -> None:
     url = f"http://{_reachable(run)}:{port}/"
     _log(f"Console: {url}")
     if run.open_browser:
-        open_page(url)
+        _open_page(url)
 
 
 def _reachable(run: HttpSettings) -> str:

@@ -115,7 +115,7 @@ class Supervisor:
         self._folder = tempfile.TemporaryDirectory(prefix="dovetail-")
         self._state_key = secrets.token_hex(32)
 
-    async def keep(self, count: int) -> int:
+    async def run_workers(self, count: int) -> int:
         """Keep `count` workers running; returns the exit code of a worker that cannot start."""
         slots: list[_Slot] = []
         tasks: list[asyncio.Future[Any]] = []
@@ -125,7 +125,7 @@ class Supervisor:
             starting = [asyncio.ensure_future(self._start()) for _ in range(count - 1)]
             tasks += starting
             slots += map(_Slot, await asyncio.gather(*starting))
-            tasks += [asyncio.ensure_future(self._keep_one(slot)) for slot in slots]
+            tasks += [asyncio.ensure_future(self._run_slot(slot)) for slot in slots]
             tasks.append(asyncio.ensure_future(self._restart_on_demand(slots)))
             await asyncio.gather(*tasks)
         except _StartError as error:
@@ -137,7 +137,7 @@ class Supervisor:
             await self._shut_down()
         return 0
 
-    async def _keep_one(self, slot: _Slot) -> None:
+    async def _run_slot(self, slot: _Slot) -> None:
         while True:
             worker = slot.worker
             code = await worker.process.wait()

@@ -80,7 +80,7 @@ class ResultCache(Middleware):
             return copy.deepcopy(entry.result)
         result = await call_next(request)
         if not result.is_error:
-            self._keep(key, result)
+            self._store(key, result)
         return result
 
     def _caches(self, request: CallTool) -> bool:
@@ -90,7 +90,7 @@ class ResultCache(Middleware):
         annotations = None if tool is None else tool.annotations
         return annotations is not None and annotations.read_only_hint is True
 
-    def _keep(self, key: tuple[Any, ...], result: ToolResult) -> None:
+    def _store(self, key: tuple[Any, ...], result: ToolResult) -> None:
         blocks = to_blocks(result.content)
         size = len(key[-1]) + len(codec.encode(blocks))
         if result.structured is not UNSET:

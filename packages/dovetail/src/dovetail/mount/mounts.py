@@ -400,11 +400,11 @@ class Mounts:
             page = _Page(codec.decode_as(dict[str, Any], Raw(body)), kind, mount)
             if len(self._pages) >= _CACHED_PAGES:
                 for old in self._pages.values():
-                    old.is_kept = False
+                    old.is_cached = False
                 self._pages.clear()
                 self._joined.clear()
             self._pages[key] = page
-            page.is_kept = True
+            page.is_cached = True
         return page
 
     def _render(
@@ -430,7 +430,7 @@ class Mounts:
             ttl_ms = min((page.ttl_ms for page in pages), default=0)
             hint = CacheHint(0 if missing else ttl_ms, "public" if is_public else "private")
             body = call.era.complete(result, hint)
-            if not missing and all(page is _EMPTY or page.is_kept for page in pages):
+            if not missing and all(page is _EMPTY or page.is_cached for page in pages):
                 self._joined[key] = body
         return Encoded(body)
 
@@ -438,7 +438,7 @@ class Mounts:
 class _Page:
     """The entries of one page of a source."""
 
-    __slots__ = ("cursor", "entries", "is_kept", "is_public", "ttl_ms")
+    __slots__ = ("cursor", "entries", "is_cached", "is_public", "ttl_ms")
 
     def __init__(
         self, body: dict[str, Any], kind: EntryKind, mount: Mount | None, call: Call | None = None
@@ -451,7 +451,7 @@ class _Page:
             if (shown := _show(entry, kind, mount, call)) is not None
         ]
         # Whether it is in the cache, so that its id is not reused.
-        self.is_kept = False
+        self.is_cached = False
         cursor = body.get("nextCursor")
         self.cursor: str | None = cursor if isinstance(cursor, str) and cursor else None
         ttl_ms = body.get("ttlMs")

@@ -28,8 +28,6 @@ __all__ = [
     "ToolTransform",
     "View",
     "Visible",
-    "change_arguments",
-    "change_listing",
     "check_arguments",
     "spellings",
 ]
@@ -70,7 +68,7 @@ class ToolTransform:
         return name if transform is None or transform.name is None else transform.name
 
 
-def change_listing(entry: Mapping[str, Any], transform: ToolTransform) -> dict[str, Any]:
+def _change_listing(entry: Mapping[str, Any], transform: ToolTransform) -> dict[str, Any]:
     """Return the listing of a tool with the changes; the name is changed by the mount."""
     changed = dict(entry)
     for member in ("title", "description"):
@@ -103,7 +101,7 @@ def _change_schema(schema: Mapping[str, Any], transform: ToolTransform) -> dict[
     return {**changed, "required": required} if required else changed
 
 
-def change_arguments(params: CallToolParams, transform: ToolTransform) -> CallToolParams:
+def _change_arguments(params: CallToolParams, transform: ToolTransform) -> CallToolParams:
     """Return the params of a call with the arguments that the mounted server expects.
 
     Raises ToolError for arguments that clients may not set, so that the model can correct it.
@@ -329,13 +327,13 @@ class View:
         if outer is None:
             return None
         if kind.name == "tool" and inner in self._tools:
-            entry = change_listing(entry, self._tools[inner])
+            entry = _change_listing(entry, self._tools[inner])
         return {**entry, kind.key: outer}
 
     def arguments(self, inner: str, params: CallToolParams) -> CallToolParams:
         """Return the params of a tool call with the arguments of the mounted server."""
         transform = self._tools.get(inner)
-        return params if transform is None else change_arguments(params, transform)
+        return params if transform is None else _change_arguments(params, transform)
 
     def shows(self, principal: Principal | None, kind: str, inner: str) -> bool:
         """Whether `visible` shows this entry to a caller; a URI in all its spellings."""

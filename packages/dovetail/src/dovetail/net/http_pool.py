@@ -168,7 +168,7 @@ class HttpPool:
     def release(self, connection: HttpConnection) -> None:
         """Keep a connection whose response has arrived for the next request."""
         if connection.is_done:
-            self._keep(connection)
+            self._release(connection)
         else:
             # The end of the body likely follows soon.
             self._drain_tasks.start(self._drain(connection))
@@ -194,7 +194,7 @@ class HttpPool:
             connection.close()
         return None
 
-    def _keep(self, connection: HttpConnection) -> None:
+    def _release(self, connection: HttpConnection) -> None:
         if self.is_closed or len(self._idle) >= _MAX_IDLE or not connection.recycle():
             connection.close()
         else:
@@ -212,7 +212,7 @@ class HttpPool:
             pass
         finally:
             if in_order:
-                self._keep(connection)
+                self._release(connection)
             else:
                 connection.close()
 

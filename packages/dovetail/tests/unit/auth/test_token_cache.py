@@ -19,8 +19,8 @@ def test_a_token_is_cached_until_it_expires(
     now = time.time()
     monkeypatch.setattr(time, "time", lambda: now)
     memory = TokenCache(60)
-    memory.keep(b"long", ANNA, now + 3600)
-    memory.keep(b"short", ANNA, now + 5)
+    memory.add(b"long", ANNA, now + 3600)
+    memory.add(b"short", ANNA, now + 5)
     assert memory.find(b"long") is memory.find(b"short") is ANNA
     assert memory.find(b"other") is None
     now += 5
@@ -32,7 +32,7 @@ def test_a_token_is_cached_until_it_expires(
 
 def test_tokens_are_stored_as_digests() -> None:
     memory = TokenCache(60)
-    memory.keep(b"a-secret-token", ANNA, time.time() + 60)
+    memory.add(b"a-secret-token", ANNA, time.time() + 60)
     assert b"a-secret-token" not in repr(memory.__dict__).encode()
     memory.clear()
     assert memory.find(b"a-secret-token") is None
@@ -42,5 +42,5 @@ def test_the_size_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_MAX_TOKENS", 3)
     memory = TokenCache(60)
     for number in range(10):
-        memory.keep(b"%d" % number, ANNA, time.time() + 60)
+        memory.add(b"%d" % number, ANNA, time.time() + 60)
         assert len(memory._known) <= 3

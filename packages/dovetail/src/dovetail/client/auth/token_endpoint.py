@@ -20,15 +20,12 @@ from dovetail.oauth.dpop import DpopKey
 from dovetail.oauth.fetch import AuthFetch, Fetched
 
 __all__ = [
-    "ASSERTION_TYPE",
     "ClientKey",
     "TokenEndpoint",
-    "authenticate",
-    "choose_method",
     "read_user",
 ]
 
-ASSERTION_TYPE = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
+_ASSERTION_TYPE = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 _ASSERTION_SECONDS = 60
 # The order of preference among those that the server accepts.
 _WITH_SECRET = ("client_secret_basic", "client_secret_post")
@@ -66,7 +63,7 @@ class ClientKey:
             raise UsageError(f"The private key cannot sign with {self.algorithm}") from None
 
 
-def choose_method(
+def _choose_method(
     client: ClientRecord, key: ClientKey | None, accepted: Sequence[str] | None
 ) -> str:
     """The method for the token endpoint; raises AuthorizationError if none is possible."""
@@ -88,7 +85,7 @@ def choose_method(
     )
 
 
-def authenticate(
+def _authenticate(
     method: str,
     client: ClientRecord,
     key: ClientKey | None,
@@ -109,7 +106,7 @@ def authenticate(
                 "The authorization server registered this client for private_key_jwt, and "
                 "there is no private key; pass private_key="
             )
-        form["client_assertion_type"] = ASSERTION_TYPE
+        form["client_assertion_type"] = _ASSERTION_TYPE
         form["client_assertion"] = key.sign(client.client_id, audience, now)
     elif method != "none":
         raise AuthorizationError(
@@ -244,9 +241,9 @@ class TokenEndpoint:
 
     def _authenticate(self) -> tuple[dict[str, str], dict[str, str]]:
         endpoint = self.fetch.policy.check(self.url, "The token endpoint")
-        method = choose_method(self.client, self.key, self.auth_methods)
+        method = _choose_method(self.client, self.key, self.auth_methods)
         now = self.fetch.now(endpoint)
-        return authenticate(method, self.client, self.key, self.issuer, now)
+        return _authenticate(method, self.client, self.key, self.issuer, now)
 
     async def _post(self, form: Mapping[str, str]) -> _Answer:
         endpoint = self.fetch.policy.check(self.url, "The token endpoint")
