@@ -56,7 +56,7 @@ __all__ = [
     "ToolOptions",
     "ToolResult",
     "Tools",
-    "misfit",
+    "invalid_arguments",
     "run_tool",
 ]
 
@@ -369,7 +369,7 @@ def _run(tool: RegisteredTool, call: Call) -> Outcome | Coroutine[Any, Any, Outc
     try:
         values = tool.arguments.decode(None if raw is UNSET else raw)
     except InvalidValueError as error:
-        return misfit(tool, error)
+        return invalid_arguments(tool, error)
     spec = tool.spec
     runner = call.services.runner
     return runner.start(call, spec.handler, spec.arguments(call, values), tool.shape)
@@ -380,7 +380,7 @@ def run_tool(tool: RegisteredTool, call: Call) -> Outcome | Coroutine[Any, Any, 
     return _run(tool, call) if tool.around is None else tool.around(call)
 
 
-def misfit(tool: RegisteredTool, error: InvalidValueError) -> CallToolResult:
+def invalid_arguments(tool: RegisteredTool, error: InvalidValueError) -> CallToolResult:
     """Return the result for arguments that do not match the schema."""
     # tools.call.input-error-is-result (2025-11-25 server/tools): the model can correct the call
     return failed(f"Invalid arguments for {tool.listing.name}:{_lines(error)}")

@@ -18,7 +18,7 @@ from dovetail.core.dispatch import MethodHandler, Outcome
 from dovetail.core.era import Encoded
 from dovetail.errors import InvalidValueError, UsageError
 from dovetail.features.handlers import HandlerSpec, inspect_handler
-from dovetail.features.tools import RegisteredTool, TaskSupport, misfit, run_tool
+from dovetail.features.tools import RegisteredTool, TaskSupport, invalid_arguments, run_tool
 from dovetail.spec.models import TaskParams, ToolExecution
 from dovetail.tasks.eras import shape_of
 from dovetail.tasks.legacy import result_methods
@@ -137,7 +137,7 @@ async def _start_task(call: Call, tool: RegisteredTool, pre_task: PreTask | None
         try:
             values = tool.decode(call.params)
         except InvalidValueError as error:
-            return misfit(tool, error)
+            return invalid_arguments(tool, error)
         await _run_pre_task(call, pre_task, values)
     # xtasks.durable: respond only when tasks/get can find the task
     return shape_of(call.era).created(call, await keeper_of(call).create(call))
@@ -147,7 +147,7 @@ async def _run_both(call: Call, tool: RegisteredTool, pre_task: PreTask) -> Outc
     try:
         values = tool.decode(call.params)
     except InvalidValueError as error:
-        return misfit(tool, error)
+        return invalid_arguments(tool, error)
     await _run_pre_task(call, pre_task, values)
     run = run_tool(tool, call)
     return await run if isinstance(run, Coroutine) else run
