@@ -196,7 +196,7 @@ def share_limits(
 
 
 class _SharedRateLimiter(Middleware):
-    """Middleware that enforces limits. A rejected call does not count against any limit."""
+    """Middleware that enforces the limits over all processes of a cluster."""
 
     def __init__(self, local: RateLimiter, state: ServerState) -> None:
         """`local` has the limits, and applies while `state` cannot be used."""

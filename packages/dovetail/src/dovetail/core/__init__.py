@@ -1,4 +1,4 @@
-"""The heart: registry, schema, dispatch, one call in flight. Knows no event loop.
+"""The engine: registry, schema, dispatch, one call in flight. Knows no event loop.
 
 Whatever of it is imported first, the lines of our loggers cannot be forged: one log record is one
 line, although peers choose names and texts, which may have line breaks.

@@ -1,4 +1,4 @@
-"""The parsed URL of a server, safe resolution of URLs that it sends, and reach of its address."""
+"""URLs of servers and of what they refer to, and from where their addresses can be reached."""
 
 from __future__ import annotations
 
