@@ -98,4 +98,13 @@ def __getattr__(name: str) -> _typing.Any:
             import dovetail_gateway  # noqa: PLC0415 - few servers use it, see test_layers
 
         return getattr(dovetail_gateway, name)
+    if name in ("FastMCP", "MCPServer"):
+        # `from dovetail import ...` does not show the text of an AttributeError.
+        raise ImportError(
+            f"dovetail has no {name!r}; its class is Server: from dovetail import Server"
+        )
     raise AttributeError(f"module 'dovetail' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

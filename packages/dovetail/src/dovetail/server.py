@@ -506,17 +506,22 @@ class Server:
         self,
         *,
         http: int | str | None = None,
+        transport: Literal["stdio", "http", "streamable-http"] | None = None,
+        host: str | None = None,
+        port: int | None = None,
         path: str = "/mcp",
+        console: bool = False,
         **options: Unpack[HttpAppOptions],
     ) -> None:
         """Serve until the client leaves or a signal arrives: over stdio, or over HTTP.
 
-        `http` is a port or "HOST:PORT". Call it at the end of your file, below
-        `if __name__ == "__main__":`. Raises SystemExit.
+        `http` is a port or "HOST:PORT"; `transport="http"` with `host` and `port` is the same. Call
+        it at the end of your file, below `if __name__ == "__main__":`. Raises SystemExit.
         """
-        from dovetail.cli.run_stdio import run  # noqa: PLC0415 - see test_layers
+        from dovetail.cli.run_stdio import choose_address, run  # noqa: PLC0415 - see test_layers
 
-        raise SystemExit(run(self, http, path, options))
+        address = choose_address(http, transport, host, port)
+        raise SystemExit(run(self, address, path, complete_http_options(options), console=console))
 
     async def handle(
         self,

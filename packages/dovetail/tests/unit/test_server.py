@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
+import dovetail
 from dovetail import Context, Icon, Options, Server
+from dovetail.cli.run_stdio import choose_address
 from dovetail.errors import DuplicateError, UsageError
 from tests.unit.talk import (
     BATCHES,
@@ -348,3 +350,45 @@ def test_a_name_is_given_once() -> None:
     for decorator in (server.tool, server.prompt):
         with pytest.raises(UsageError, match="given twice, as 'a' and as name='b'"):
             decorator("a", name="b")
+
+
+@pytest.mark.parametrize(
+    ("options", "kind", "text"),
+    [
+        ({"http": 0, "hots": "x"}, TypeError, "unexpected keyword argument 'hots'"),
+        ({"alowed_hosts": []}, TypeError, "did you mean 'allowed_hosts'?"),
+        ({"transport": "sse"}, UsageError, "for clients of HTTP+SSE add old_sse='/sse' to http"),
+        ({"transport": "websocket"}, UsageError, "transport is 'stdio' or 'http'"),
+        ({"transport": "stdio", "http": 0}, UsageError, "takes no transport, host or port"),
+        ({"port": 8000}, UsageError, "host and port need transport='http'"),
+        ({"path": "/x"}, UsageError, "need http=PORT"),
+        ({"stateless": True}, UsageError, "need http=PORT"),
+        ({"console": True}, UsageError, "need http=PORT"),
+    ],
+)
+def test_a_wrong_keyword_of_run_is_an_error_that_says_what_to_write(
+    options: dict[str, Any], kind: type[Exception], text: str
+) -> None:
+    with pytest.raises(kind) as caught:
+        Server("s").run(**options)
+    assert text in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("given", "address"),
+    [
+        ((None, None, None, None), None),
+        ((None, "stdio", None, None), None),
+        ((8000, None, None, None), "8000"),
+        ((None, "http", None, None), "127.0.0.1:8000"),
+        ((None, "streamable-http", "::1", 0), "[::1]:0"),
+    ],
+)
+def test_the_address_of_run_in_both_forms(given: Any, address: str | None) -> None:
+    assert choose_address(*given) == address
+
+
+def test_the_name_of_the_class_of_fastmcp_is_explained() -> None:
+    with pytest.raises(ImportError, match="its class is Server"):
+        from dovetail import FastMCP  # noqa: F401, PLC0415
+    assert "Client" in dir(dovetail) and "core" not in dir(dovetail)

@@ -15,7 +15,7 @@ from dovetail.auth import GuardSettings
 from dovetail.cli.loading import choose_guard, load, split_spec
 from dovetail.cli.log_format import write_line
 from dovetail.cli.process import ExitDeadline, take_snapshot, tune_gc, wait_for_change
-from dovetail.core.options import HttpAppOptions
+from dovetail.core.options import HTTP_DEFAULTS, HttpAppOptions
 from dovetail.errors import TransportError, UsageError
 from dovetail.server import Server
 from dovetail.transports.stdio import serve_stdio
@@ -23,7 +23,7 @@ from dovetail.transports.stdio import serve_stdio
 if TYPE_CHECKING:
     from dovetail.auth import Guard
 
-__all__ = ["run", "run_file", "run_server"]
+__all__ = ["choose_address", "run", "run_file", "run_server"]
 
 
 def run_file(text: str, guard: GuardSettings | None = None, *, reload: bool = False) -> int:
@@ -103,14 +103,44 @@ def _report(error: Exception, code: int) -> int:
     return code
 
 
-def run(server: Server, http: int | str | None, path: str, options: HttpAppOptions) -> int:
+_HTTP = ("http", "streamable-http")
+
+
+def choose_address(
+    http: int | str | None, transport: str | None, host: str | None, port: int | None
+) -> str | None:
+    """The "HOST:PORT" that the keywords of `server.run()` ask for, None for stdio.
+
+    Raises UsageError.
+    """
+    if transport not in (None, "stdio", *_HTTP):
+        hint = "; for clients of HTTP+SSE add old_sse='/sse' to http" if transport == "sse" else ""
+        raise UsageError(f"run(): transport is 'stdio' or 'http', got {transport!r}{hint}")
+    if http is not None:
+        if host is not None or port is not None or transport == "stdio":
+            raise UsageError(
+                "run(): http=PORT or http='HOST:PORT' takes no transport, host or port"
+            )
+        return str(http)
+    if transport in _HTTP:
+        name = host or "127.0.0.1"
+        return f"{f'[{name}]' if ':' in name else name}:{8000 if port is None else port}"
+    if host is not None or port is not None:
+        raise UsageError("run(): host and port need transport='http'; the short form is http=PORT")
+    return None
+
+
+def run(
+    server: Server, http: str | None, path: str, options: HttpAppOptions, *, console: bool
+) -> int:
     """Serve a server from its own file, for `server.run()`; returns the exit code."""
     if http is None:
+        if console or path != "/mcp" or options != HTTP_DEFAULTS:
+            raise UsageError("run(): path, console and the options of HTTP need http=PORT")
         return run_server(server)
     from dovetail.cli.run_http import run_server_http  # noqa: PLC0415 - uvicorn
     from dovetail.cli.settings import HttpSettings, parse_address  # noqa: PLC0415 - only for HTTP
 
-    host, port = parse_address(str(http))
-    # A program that serves itself decides: `server.http_app(console=True)`.
-    run = HttpSettings(host=host, port=port, path=path, app=options, console=False)
+    host, port = parse_address(http)
+    run = HttpSettings(host=host, port=port, path=path, app=options, console=console)
     return run_server_http(lambda: (server, server.http_app(path, **options)), run)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final, Literal, TypedDict
 
 from dovetail.errors import UsageError
@@ -218,7 +219,9 @@ def complete_http_options(given: HttpAppOptions) -> HttpAppOptions:
     """Return the options with the defaults of the others; raises TypeError for unknown ones."""
     for name in given:
         if name not in HTTP_DEFAULTS:
-            raise TypeError(f"unexpected keyword argument {name!r}; see HttpAppOptions")
+            close = get_close_matches(name, HTTP_DEFAULTS, 1)
+            hint = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(HTTP_DEFAULTS)}"
+            raise TypeError(f"unexpected keyword argument {name!r}; {hint}")
     return {**HTTP_DEFAULTS, **given}
 
 

@@ -48,8 +48,16 @@ def test_a_file_serves_itself_over_stdio(tmp_path: Path) -> None:
     assert asyncio.run(forecast(client)) == "sunny in Bonn"
 
 
-def test_a_file_serves_itself_over_http(tmp_path: Path) -> None:
-    file, _ = write_file(tmp_path, options="http=0, path='/weather'")
+@pytest.mark.parametrize(
+    "options",
+    [
+        "http=0, path='/weather'",
+        "http=0, path='/weather', console=True",
+        "transport='http', host='127.0.0.1', port=0, path='/weather'",
+    ],
+)
+def test_a_file_serves_itself_over_http(tmp_path: Path, options: str) -> None:
+    file, _ = write_file(tmp_path, options=options)
 
     async def run() -> str:
         async with serving_http([sys.executable, file]) as [url]:
