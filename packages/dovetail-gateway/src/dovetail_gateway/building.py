@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from dovetail.core.options import Options
-from dovetail.server import Server
+from dovetail import Options, Server
 from dovetail_gateway.config import GatewayConfig
 from dovetail_gateway.proxy import Proxy
 from dovetail_gateway.tool_search import ToolSearch

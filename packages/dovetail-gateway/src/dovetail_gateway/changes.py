@@ -19,7 +19,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from dovetail.client.subscriptions import Change, Interest
+from dovetail.client import Change, Interest
 from dovetail.core.changes import ChangeEvent, ChangeKind
 from dovetail.errors import DovetailError, RpcError, TransportError
 from dovetail.net.background import BackgroundTasks

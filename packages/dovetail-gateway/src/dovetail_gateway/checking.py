@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
+from dovetail import Tool
 from dovetail.client import Client
 from dovetail.errors import DovetailError, UsageError
 from dovetail.mount.names import BY_NAME, KINDS, Prefix
 from dovetail.mount.view import View, check_arguments
-from dovetail.spec.models import Tool
 from dovetail_gateway.config import GatewayConfig, UpstreamEntry
 
 __all__ = ["UpstreamReport", "check_upstreams"]

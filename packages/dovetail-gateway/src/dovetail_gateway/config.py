@@ -7,14 +7,17 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from dovetail.auth import GuardSettings
-from dovetail.client.http_auth import Auth
 from dovetail.client.targets import is_url, open_target
 from dovetail.errors import UsageError
+from dovetail.mount import ToolTransform
 from dovetail.mount.names import Prefix
-from dovetail.mount.view import ToolTransform, View
+from dovetail.mount.view import View
+
+if TYPE_CHECKING:
+    from dovetail.client.auth import Auth
 
 __all__ = [
     "GatewayConfig",

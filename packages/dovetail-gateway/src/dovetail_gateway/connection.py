@@ -9,11 +9,10 @@ from typing import Any
 
 from msgspec import Raw
 
+from dovetail.client import Change, Channel, Interest, Subscription
 from dovetail.client.callbacks import ClientCallbacks
-from dovetail.client.channel import Channel
 from dovetail.client.era import ClientEra, Settings
 from dovetail.client.negotiation import Mode, negotiate
-from dovetail.client.subscriptions import Change, Interest, Subscription
 from dovetail.errors import InternalError
 from dovetail.spec.keys import LOG_LEVELS
 from dovetail.spec.models import LogParams

@@ -9,8 +9,8 @@ from weakref import WeakKeyDictionary
 
 from msgspec import Raw
 
+from dovetail import Options
 from dovetail.core.call import Call
-from dovetail.core.options import Options
 from dovetail.core.principal import owner_of
 from dovetail.eras.select import LegacySession
 from dovetail.errors import AccessDeniedError, PeerError, RpcError, TransportError, UnreachableError

@@ -10,10 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.table import Table
 
-from dovetail.cli.failures import FAILED_CALL, or_fail
+from dovetail import Options, Server
 from dovetail.cli.log_format import escape_control
-from dovetail.cli.options import with_options
-from dovetail.cli.printing import make_console, print_json
 from dovetail.cli.run_stdio import run_server
 from dovetail.cli.settings import (
     CLUSTER_OPTIONS,
@@ -24,9 +22,8 @@ from dovetail.cli.settings import (
     PATH_OPTION,
     read_settings,
 )
-from dovetail.core.options import Options
+from dovetail.commands import FAILED_CALL, make_console, or_fail, print_json, with_options
 from dovetail.runtime.state import CLUSTER
-from dovetail.server import Server
 from dovetail_gateway import (
     GatewayConfig,
     UpstreamReport,
@@ -36,7 +33,7 @@ from dovetail_gateway import (
 )
 
 if TYPE_CHECKING:
-    from dovetail.transports.streamable_http.app import HttpApp
+    from dovetail.transports import HttpApp
 
 __all__ = ["gateway"]
 

@@ -15,15 +15,14 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec import UNSET, Raw
 
-from dovetail.client.channel import Channel
+from dovetail import Options, Server
+from dovetail.client import Channel, Target
 from dovetail.client.http_headers import ToolHeaders
-from dovetail.client.targets import Target, is_url, open_target
+from dovetail.client.targets import is_url, open_target
 from dovetail.core.call import Call
 from dovetail.core.changes import ChangeEvent, ChangeKind
 from dovetail.core.dispatch import MethodHandler, Outcome, Shaped
 from dovetail.core.middleware import AnyMiddleware
-from dovetail.core.options import Options
-from dovetail.core.principal import Principal
 from dovetail.eras.select import Eras
 from dovetail.errors import (
     DovetailError,
@@ -38,7 +37,6 @@ from dovetail.net.background import BackgroundTasks
 from dovetail.net.backoff import backoff
 from dovetail.runtime.auth_backend import AuthBackend
 from dovetail.runtime.provider import Provider
-from dovetail.server import Server
 from dovetail.spec.models import (
     CallToolParams,
     CompleteParams,
@@ -63,7 +61,8 @@ from dovetail_gateway.tasks import TASK_CAPABILITY, TASK_METHODS, ProxyTasks
 from dovetail_gateway.upstream import ProxyCaller, Upstream, UpstreamSettings
 
 if TYPE_CHECKING:
-    from dovetail.client.http_auth import Auth
+    from dovetail.auth import Principal
+    from dovetail.client.auth import Auth
 
 __all__ = [
     "Credentials",

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
+from dovetail import Context
 from dovetail.core.call import Call
 from dovetail.core.dispatch import Chains, Dispatcher, MethodHandler, Outcome
 from dovetail.core.era import CacheHint, Encoded
@@ -23,7 +24,6 @@ from dovetail.core.middleware import call_of
 from dovetail.core.principal import NO_REQUIREMENTS
 from dovetail.core.registry import suggest
 from dovetail.errors import InternalError, InvalidParamsError, ToolError, UsageError
-from dovetail.features.context import Context
 from dovetail.spec.models import CallToolParams, ListParams
 from dovetail.wire import codec
 from dovetail_gateway.ranking import (
@@ -34,7 +34,7 @@ from dovetail_gateway.ranking import (
 )
 
 if TYPE_CHECKING:
-    from dovetail.server import Server
+    from dovetail import Server
 
 __all__ = ["FullList", "ToolSearch", "cache_hint", "read_full_list"]
 

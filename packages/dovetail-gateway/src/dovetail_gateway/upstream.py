@@ -16,7 +16,7 @@ from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from dovetail.client.channel import Channel
+from dovetail.client import Channel
 from dovetail.client.negotiation import Mode, parse_mode
 from dovetail.core.principal import Principal, owner_of
 from dovetail.errors import AccessDeniedError, DovetailError, LimitError, PeerError, TransportError
