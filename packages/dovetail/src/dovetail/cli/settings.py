@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields, replace
-from typing import Any, Literal
+from typing import Any, get_args
 
 import click
 
@@ -18,7 +18,7 @@ from dovetail.auth import GuardSettings
 from dovetail.cli import WORKER
 from dovetail.cli.log_format import choose_log_format
 from dovetail.cli.options import OptionMaker, find_given
-from dovetail.core.options import HttpAppOptions
+from dovetail.core.options import HttpAppOptions, HttpParser
 from dovetail.errors import UsageError
 from dovetail.runtime.key_files import KEYS_FILE
 from dovetail.runtime.state import CLUSTER
@@ -73,12 +73,15 @@ class HttpSettings:
     guard: GuardSettings = field(default_factory=GuardSettings)
     path: str = _setting("/mcp", "URL path of the MCP endpoint.", metavar="PATH", show_default=True)
     access_log: bool = _setting(False, "Log each request to stderr, without query strings.")
-    parser: Literal["auto", "httptools", "h11"] = _setting(
-        "auto",
-        "HTTP parser; auto uses httptools if it is installed.",
-        flag="--http-parser",
-        type=click.Choice(["auto", "httptools", "h11"]),
-        show_default=True,
+    # Not `_setting`: ruff does not know that the values of this type are immutable.
+    parser: HttpParser = field(
+        default="auto",
+        metadata={
+            "help": "HTTP parser; auto uses httptools if it is installed.",
+            "flag": "--http-parser",
+            "type": click.Choice(get_args(HttpParser)),
+            "show_default": True,
+        },
     )
     rest: bool = _setting(False, "Also serve POST /tools/NAME and GET /openapi.json.")
     # None: on a loopback address, see `run_http.py`.

@@ -9,7 +9,7 @@ import math
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Final, Literal, TypedDict
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias, TypedDict
 
 from dovetail.errors import UsageError
 from dovetail.spec.keys import LOG_LEVELS, LogLevel
@@ -17,7 +17,14 @@ from dovetail.spec.keys import LOG_LEVELS, LogLevel
 if TYPE_CHECKING:
     from dovetail.state import Backend
 
-__all__ = ["HTTP_DEFAULTS", "HttpAppOptions", "Options", "complete_http_options", "read_tags"]
+__all__ = [
+    "HTTP_DEFAULTS",
+    "HttpAppOptions",
+    "HttpParser",
+    "Options",
+    "complete_http_options",
+    "read_tags",
+]
 
 _AT_LEAST_ONE = (
     "concurrency",
@@ -173,6 +180,10 @@ class Options:
         """Whether an entry with these tags is served."""
         included = self.include_tags is None or not tags.isdisjoint(self.include_tags)
         return included and tags.isdisjoint(self.exclude_tags)
+
+
+# Reads HTTP/1.1; auto is httptools if it is installed.
+HttpParser: TypeAlias = Literal["auto", "httptools", "h11"]
 
 
 class HttpAppOptions(TypedDict, total=False):

@@ -16,10 +16,11 @@ import socket
 from collections.abc import Awaitable, Callable, Sequence
 from importlib.util import find_spec
 from types import FrameType
-from typing import Any, Literal, TypeAlias, Unpack
+from typing import Any, Unpack
 
 import uvicorn
 
+from dovetail.core.options import HttpParser
 from dovetail.errors import TransportError
 from dovetail.runtime.auth_backend import AuthBackend
 from dovetail.server import HttpAppOptions, Server
@@ -59,8 +60,6 @@ def close_after_response(connection: Any) -> None:
         cycle.default_headers = [*cycle.default_headers, CLOSE]
         cycle.keep_alive = False
 
-
-HttpParser: TypeAlias = Literal["auto", "httptools", "h11"]
 
 # Seconds that an idle connection is kept. Clients reuse idle connections and fail if the server
 # closes one at that moment; nginx keeps 75 seconds, uvicorn only 5.
