@@ -20,6 +20,7 @@ from msgspec import structs
 
 from dovetail.spec.revisions import LEGACY, REVISIONS, Family, Revision, find_revision
 from dovetail_check import registry
+from dovetail_check.budget import Budget
 from dovetail_check.client_profiles import ClientProfile
 from dovetail_check.connections.base import Connection, Recorder, UnreachableError
 from dovetail_check.connections.http_connection import HttpConnection
@@ -37,7 +38,7 @@ from dovetail_check.targets import CheckTarget
 from dovetail_check.unobserved import exchanges_in
 from dovetail_check.verdicts import Verdict
 
-__all__ = ["Audit", "AuditOptions", "NeedsAuthError", "Progress"]
+__all__ = ["TIME_LIMIT", "Audit", "AuditOptions", "NeedsAuthError", "Progress"]
 
 # Dates that are not revisions: the version that a server offers instead shows how it negotiates.
 UNKNOWN_VERSIONS = ("1999-01-01", "2099-01-01")
@@ -46,6 +47,10 @@ _MAX_LISTED = 3
 # Statuses of a POST to the stream URL of HTTP+SSE (2025-11-25 basic/transports, backwards
 # compatibility).
 _REJECTED_POST = (400, 404, 405)
+# Seconds that a check may take; most take less than twenty.
+TIME_LIMIT = 900.0
+# The number of connections that a server may flood.
+_MAX_FLOODS = 3
 # Processes that start at the same time; more would only slow each other down.
 _MAX_STARTS = max(2, os.cpu_count() or 2)
 
@@ -71,6 +76,8 @@ class AuditOptions:
     calls: str = ""
     timeout: float = 5.0
     start_timeout: float = 30.0
+    # Of the whole audit.
+    time_limit: float = TIME_LIMIT
 
 
 @dataclass
@@ -130,16 +137,58 @@ class Audit:
         self._faults = faults
         self._policy = SafetyPolicy(options.calls, is_local=target.is_local)
         self._throttle = Throttle()
+        # The limits are those of one audit; several audits share a recording.
+        self.recording.budget = Budget()
+        self._floods = len(self.recording.floods)
+        # Session and name of the probes that are not finished.
+        self._unfinished: dict[tuple[str, str], None] = {}
         self._start_limit = asyncio.Semaphore(_MAX_STARTS if target.command else 64)
 
     async def run(self) -> Recording:
-        """Run all probes; raises UnreachableError, NeedsAuthError."""
+        """Run all probes, or those that the time limit allows.
+
+        Raises UnreachableError, NeedsAuthError.
+        """
+        task, loop = asyncio.current_task(), asyncio.get_running_loop()
+        assert task is not None
+        timer = loop.call_later(self.options.time_limit, self._stop, task)
+        try:
+            await self._run()
+        except asyncio.CancelledError:
+            if not self.recording.stopped or task.uncancel() > 0:
+                raise
+            if not self._unfinished:
+                text = f"{self.target} accepted no revision: {self.recording.stopped}"
+                raise UnreachableError(text) from None
+        finally:
+            timer.cancel()
+        reason = self.recording.stopped or "the server sent too much"
+        if self.recording.stopped or len(self.recording.floods) > self._floods:
+            for session, name in self._unfinished:
+                self.recording.add(session, "main", "stopped", reason.encode(), tag=name)
+        return self.recording
+
+    def _stop(self, task: asyncio.Task[Any]) -> None:
+        self.recording.stopped = "the time limit has passed (--time-limit)"
+        task.cancel()
+
+    @property
+    def _is_flooded(self) -> bool:
+        """Whether the server sent too much so often that no more connections are opened."""
+        return len(self.recording.floods) - self._floods >= _MAX_FLOODS
+
+    async def _run(self) -> None:
         clients = await self._survey()
         try:
             newest = max(
                 (client.revision.order for client in clients if not client.is_modern), default=-1
             )
             chosen = [(client, self._choose(client, newest)) for client in clients]
+            self._unfinished = {
+                (client.context.session, probe.name): None
+                for client, mine in chosen
+                for probe in mine
+            }
             self.progress.plan(probe.name for _, mine in chosen for probe in mine)
             await asyncio.gather(
                 self._offer_unknown(),
@@ -149,7 +198,6 @@ class Audit:
             await self._see_if_gone(clients[0])
         finally:
             await asyncio.gather(*(client.connection.close() for client in clients))
-        return self.recording
 
     async def _see_if_gone(self, client: ProbeClient) -> None:
         """Send one more request if nothing arrived over HTTP after a failure.
@@ -241,6 +289,8 @@ class Audit:
         errors = [result for result in results if isinstance(result, UnreachableError)]
         stderr = [frame.text for frame in self.recording.frames if frame.kind == "stderr"]
         hint = f"; last line on stderr: {stderr[-1]}" if stderr else ""
+        floods = [frame.text for frame in self.recording.frames if frame.kind == "flooded"]
+        hint = f"; {floods[0]}" if floods else hint
         statuses = {f.status for f in self.recording.frames if f.kind == "received" and f.status}
         if statuses:
             hint = (
@@ -318,6 +368,9 @@ class Audit:
         )
 
     def _connect(self, recorder: Recorder) -> Connection:
+        if self._is_flooded:
+            times = f"{_MAX_FLOODS} connections were closed"
+            raise UnreachableError(f"{self.target} sends more than the checker keeps: {times}")
         connection = self.target.connect(recorder)
         if isinstance(connection, HttpConnection):
             connection.throttle = self._throttle
@@ -350,11 +403,14 @@ class Audit:
         try:
             for probe in chosen:
                 self.progress.update(f"{client.context.session}: {probe.name}", done=1)
+                floods = self.recording.floods.count(client.context.session)
                 await self._run_probe(client, probe)
+                if floods == self.recording.floods.count(client.context.session):
+                    self._unfinished.pop((client.context.session, probe.name), None)
                 self.progress.finish(probe.name)
         except UnreachableError as error:
             # The server cannot be restarted; the traffic so far is still evaluated.
-            client.connection.recorder.add("failed", str(error).encode(), tag=client.probe)
+            self._note_failure(client, error)
 
     async def _run_full_profile(self, client: ProbeClient, chosen: list[Probe]) -> None:
         """Run the probes of the full profile on a second connection."""
@@ -368,21 +424,27 @@ class Audit:
         self.progress.done += len(skipped)
         for probe in skipped:
             self.progress.finish(probe.name)
-        if not openers and not others:
-            return
-        full = self._connect_full_profile(client)
+            self._unfinished.pop((client.context.session, probe.name), None)
+        full = client
         try:
-            await full.connection.open()
-            await self._run_probes(full, openers)
+            if openers or others:
+                full = self._connect_full_profile(client)
+                await full.connection.open()
+                await self._run_probes(full, openers)
             if others and not full.is_ready:
                 await full.connection.close()
                 full = self._connect_full_profile(client)
                 await full.open()
             await self._run_probes(full, others)
         except UnreachableError as error:
-            full.connection.recorder.add("failed", str(error).encode(), tag=full.probe)
+            self._note_failure(full, error)
         finally:
-            await full.connection.close()
+            if full is not client:
+                await full.connection.close()
+
+    def _note_failure(self, client: ProbeClient, error: UnreachableError) -> None:
+        if not self._is_flooded:
+            client.connection.recorder.add("failed", str(error).encode(), tag=client.probe)
 
     def _connect_full_profile(self, client: ProbeClient) -> ProbeClient:
         recorder = client.connection.recorder._replace(connection="full")
@@ -395,7 +457,7 @@ class Audit:
         before = client.connection
         try:
             await probe.run(client)
-            if not before.is_open and not probe.concurrent:
+            if not (before.is_open or before.is_flooded or probe.concurrent):
                 # The process exited. If it exits again, the probe is the reason.
                 await client.reconnect(opened=not probe.opens_connection)
                 client.probe = probe.name

@@ -82,7 +82,9 @@ def apply_baseline(report: Report, baseline: Baseline) -> Report:
     found = {row.id for row in rows if row.verdict in _FINDINGS} | {crash.id for crash in crashes}
     judged = {row.id for row in rows}
     stale = tuple(
-        id for id in known if id not in found and (id in judged or id.startswith("crash/"))
+        id
+        for id in known
+        if id not in found and (id in judged or id.startswith(("crash/", "flood/")))
     )
     coverage = count_coverage(rows)
     return structs.replace(report, rows=rows, coverage=coverage, crashes=crashes, stale=stale)

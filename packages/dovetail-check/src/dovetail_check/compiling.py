@@ -28,6 +28,7 @@ from dovetail_check.report import (
     RowFinding,
     SessionInfo,
     Tool,
+    Untested,
     count_coverage,
 )
 from dovetail_check.responsibility import responsible_for
@@ -100,6 +101,7 @@ def compile_report(
     sessions = [_describe(session) for run in runs for session in run.sessions]
     rows = tuple(map(_make_row, judged))
     crashes = find_crashes(recording.frames)
+    untested = _find_untested(recording.frames)
     referenced = [
         number for row in rows for finding in row.findings for number in _numbers(finding)
     ]
@@ -121,10 +123,19 @@ def compile_report(
         coverage=count_coverage(rows),
         rows=rows,
         crashes=crashes,
+        untested=untested,
         differences=find_differences(runs, judged),
         faults=tuple(faults),
         frames=_keep_frames(recording, referenced),
     )
+
+
+def _find_untested(frames: Iterable[Frame]) -> tuple[Untested, ...]:
+    found: dict[tuple[str, str], list[str]] = {}
+    for frame in frames:
+        if frame.kind == "stopped" and frame.tag:
+            found.setdefault((frame.session, frame.text or ""), []).append(frame.tag)
+    return tuple(Untested(*key, tuple(dict.fromkeys(found[key]))) for key in sorted(found))
 
 
 def _describe(session: ProbeSession) -> SessionInfo:

@@ -1,17 +1,22 @@
-"""Finds crashes: a process that exited, or a URL that became unreachable, during a probe."""
+"""Finds crashes: a process that exited, or a URL that became unreachable, during a probe.
+
+A server that sends without end is reported like one.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from dovetail_check.escaping import shorten
 from dovetail_check.frames import Frame
 from dovetail_check.report import Crash
 from dovetail_check.unobserved import HARMLESS, is_refused, origin_of_frame
 
 __all__ = ["find_crashes"]
 
-# Lines of stderr in the report.
+# Lines of stderr in the report, and their characters.
 _STDERR_LINES = 3
+_STDERR_LINE = 300
 
 
 def find_crashes(frames: Iterable[Frame]) -> tuple[Crash, ...]:
@@ -28,16 +33,22 @@ def _crashes_on(frames: list[Frame]) -> Iterator[Crash]:
     asked: Frame | None = None
     is_expected = False
     stderr: list[str] = []
+    last: Frame | None = None
     origin = ""
     for frame in frames:
         if frame.kind == "started":
-            asked, is_expected, stderr = None, False, []
+            asked, is_expected, stderr, last = None, False, [], None
             origin = origin_of_frame(frame.text)
         elif frame.kind == "sent" and (asked is None or frame.tag not in HARMLESS):
             asked = frame
         elif frame.kind == "stderr":
             stderr.append(frame.text or "")
-        elif frame.kind == "closed" and frame.of is None:
+        elif frame.kind in ("received", "event") and frame.of is None:
+            last = frame
+        elif frame.kind == "flooded":
+            is_expected = True
+            yield _make_crash(frame, asked, stderr, last)
+        elif frame.kind in ("closed", "stopped") and frame.of is None:
             is_expected = True
         elif not is_expected and _is_end(frame, asked, origin):
             # Report it once: all following requests fail as well.
@@ -56,15 +67,18 @@ def _is_end(frame: Frame, asked: Frame | None, origin: str) -> bool:
     return is_refused(frame) and asked is not None and origin_of_frame(asked.url) == origin
 
 
-def _make_crash(end: Frame, asked: Frame | None, stderr: list[str]) -> Crash:
+def _make_crash(
+    end: Frame, asked: Frame | None, stderr: list[str], last: Frame | None = None
+) -> Crash:
     text = f"the process exited with status {end.status}" if end.kind == "ended" else end.text
-    shown = (asked, end) if asked is not None else (end,)
+    shown = [frame for frame in (asked, last, end) if frame is not None]
     return Crash(
         session=end.session,
         connection=end.connection,
         probe=(asked.tag if asked is not None else end.tag) or "start",
         text=text or "the server became unreachable",
-        stderr_tail="\n".join(stderr[-_STDERR_LINES:]),
+        stderr_tail="\n".join(shorten(line, _STDERR_LINE) for line in stderr[-_STDERR_LINES:]),
         frames=tuple(frame.n for frame in shown),
         counts=not end.session.endswith(" survey"),
+        is_flood=end.kind == "flooded",
     )

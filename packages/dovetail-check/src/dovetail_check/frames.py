@@ -18,6 +18,8 @@ Kind: TypeAlias = Literal[
     "silence",  # the timeout passed without a reply to `of`
     "failed",  # the connection failed; `text` says how
     "closed",  # the checker closed stdin, or the response `of`
+    "flooded",  # the checker closed the connection: the server sent too much
+    "stopped",  # the checker did not finish the probe in `tag`; without `tag`: it kills the process
     "ended",  # a response or stream ended; without `of`: the process, `status` is its exit code
 ]
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from dovetail.wire import codec
+from dovetail_check.budget import Budget
 from dovetail_check.frames import Frame, Kind
 
 __all__ = ["MASK", "Recording"]
@@ -27,6 +28,11 @@ class Recording:
         self.frames = list(frames)
         self._secrets = [secret for secret in secrets if secret]
         self._start = time.monotonic()
+        self.budget = Budget()
+        # The session of each connection that was closed because the server sent too much.
+        self.floods: list[str] = []
+        # Why the check ended before all probes were run; empty if it did not.
+        self.stopped = ""
 
     def add(
         self, session: str, connection: str, kind: Kind, data: bytes | None = None, **more: Any

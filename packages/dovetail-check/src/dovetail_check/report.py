@@ -29,6 +29,7 @@ __all__ = [
     "RowFinding",
     "SessionInfo",
     "Tool",
+    "Untested",
     "count_coverage",
     "read_report",
 ]
@@ -121,7 +122,7 @@ class ReportRow(Struct, frozen=True, kw_only=True):
 
 
 class Crash(Struct, frozen=True, kw_only=True):
-    """The server process exited, or the URL became unreachable, during a probe."""
+    """The server exited, became unreachable, or sent more than is kept, during a probe."""
 
     session: str
     connection: str
@@ -134,11 +135,21 @@ class Crash(Struct, frozen=True, kw_only=True):
     # False if the server exited during version negotiation; that is not a finding.
     counts: bool = True
     accepted: bool = False
+    # The server sent so much that the checker closed the connection.
+    is_flood: bool = False
 
     @property
     def id(self) -> str:
         """The id that a baseline uses."""
-        return f"crash/{self.session}/{self.probe}"
+        return f"{'flood' if self.is_flood else 'crash'}/{self.session}/{self.probe}"
+
+
+class Untested(Struct, frozen=True):
+    """Probes that were not finished in one session, so that their requests show nothing."""
+
+    session: str
+    reason: str
+    probes: tuple[str, ...]
 
 
 class Difference(Struct, frozen=True):
@@ -195,6 +206,7 @@ class Report(Struct, frozen=True, kw_only=True, dict=True):
     coverage: tuple[Coverage, ...]
     rows: tuple[ReportRow, ...]
     crashes: tuple[Crash, ...] = ()
+    untested: tuple[Untested, ...] = ()
     differences: tuple[Difference, ...] = ()
     faults: tuple[Fault, ...] = ()
     # Findings that the baseline accepts and that no longer occur.
@@ -236,11 +248,11 @@ class Report(Struct, frozen=True, kw_only=True, dict=True):
         return len(self.with_verdict(*verdicts))
 
     def findings(self, fail_on: FailOn) -> int:
-        """Count the findings for `--fail-on`; crashes count unless it is `never`."""
+        """Count the findings for `--fail-on`; crashes and what was not tested count as well."""
         if fail_on == "never":
             return 0
         crashes = [crash for crash in self.crashes if crash.counts and not crash.accepted]
-        return self.count(*FAIL_ON[fail_on]) + len(crashes)
+        return self.count(*FAIL_ON[fail_on]) + len(crashes) + len(self.untested)
 
 
 def count_coverage(rows: Iterable[ReportRow]) -> tuple[Coverage, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -14,11 +14,11 @@ from dovetail.errors import UsageError
 from dovetail.spec.revisions import REVISIONS, Revision, find_revision
 from dovetail.wire import codec
 from dovetail_check import registry
-from dovetail_check.audit import Audit, AuditOptions, NeedsAuthError, Progress
+from dovetail_check.audit import TIME_LIMIT, Audit, AuditOptions, NeedsAuthError, Progress
 from dovetail_check.compiling import About, Selection, compile_report
 from dovetail_check.early_verdicts import EarlyVerdicts
 from dovetail_check.faults import Fault
-from dovetail_check.probe_sessions import Run
+from dovetail_check.probe_sessions import OPENING, Run
 from dovetail_check.recording import Recording
 from dovetail_check.report import Report
 from dovetail_check.rulebook import rules
@@ -43,6 +43,8 @@ class CheckOptions:
     revisions: Sequence[Revision] = REVISIONS
     calls: str = ""
     timeout: float = 5.0
+    # Of the whole check.
+    time_limit: float = TIME_LIMIT
     selection: Selection = field(default_factory=Selection)
     attested: Mapping[str, str] = field(default_factory=dict)
     # The folder for the evidence.
@@ -86,11 +88,17 @@ async def run_check(
     calls = SafetyPolicy(options.calls, is_local=all(target.is_local for target in targets)).calls
     needs_auth = ""
     for target in targets:
+        if recording.stopped:
+            at = f"{target.transport} survey", "main"
+            recording.add(*at, "stopped", recording.stopped.encode(), tag=OPENING)
+            continue
         if progress is not None and progress.on_verdict is not None:
             early = EarlyVerdicts(recording, wanted, progress, progress.on_verdict)
             progress.on_probe = early.judge
         try:
-            await Audit(target, audit_options, recording, progress, faults).run()
+            left = max(began + options.time_limit - time.monotonic(), 0.0)
+            options_now = replace(audit_options, time_limit=left)
+            await Audit(target, options_now, recording, progress, faults).run()
         except NeedsAuthError as error:
             # Unauthenticated traffic can be judged, if there is any.
             if not Run(target.transport, recording.frames).pre_auth_sessions:

@@ -2,12 +2,14 @@
 
 A request may meet a server that limits its rate, or one that is gone: it died, or its host lost it.
 The report has a crash for that. A process that dies once may have died for any reason, so the
-probe runs again; only if the process dies again, the probe shows something.
+probe runs again; only if the process dies again, the probe shows something. A probe that the
+checker did not finish shows nothing either.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from urllib.parse import urlsplit
 
 from dovetail_check.exchanges import Exchange, is_busy
@@ -20,6 +22,8 @@ HARMLESS = ("fence", "answer")
 
 # Seconds by which responses in flight may differ when the server dies.
 _SLACK = 1.0
+# Messages of a flood that rules read; some rules compare all with all.
+_MAX_FLOOD = 500
 
 
 def observed(frames: Iterable[Frame]) -> list[Frame]:
@@ -28,7 +32,28 @@ def observed(frames: Iterable[Frame]) -> list[Frame]:
     exchanges = exchanges_in(frames)
     hidden = {exchange.sent.n for exchange in exchanges if is_busy(exchange)}
     hidden |= _lost_over_http(frames, exchanges) | _lost_with_process(frames)
+    stopped = {(frame.session, frame.tag) for frame in frames if frame.kind == "stopped"}
+    hidden |= {
+        frame.n
+        for frame in frames
+        if frame.kind == "sent" and (frame.session, frame.tag.partition("/")[0]) in stopped
+    }
+    hidden |= set(_flood(frames))
     return [frame for frame in frames if frame.n not in hidden and frame.of not in hidden]
+
+
+def _flood(frames: list[Frame]) -> Iterator[int]:
+    """All but the first messages of floods, of each request and of those that belong to none."""
+    flooded = {(frame.session, frame.connection) for frame in frames if frame.kind == "flooded"}
+    seen: Counter[tuple[str, str, int | None]] = Counter()
+    for frame in frames:
+        if (frame.session, frame.connection) not in flooded:
+            continue
+        if frame.kind in ("received", "event"):
+            place = frame.session, frame.connection, frame.of
+            seen[place] += 1
+            if seen[place] > _MAX_FLOOD:
+                yield frame.n
 
 
 def exchanges_in(frames: Iterable[Frame]) -> list[Exchange]:
@@ -94,7 +119,7 @@ def _lost_with_process(frames: list[Frame]) -> set[int]:
         if frame.kind == "started":
             expected.discard(place)
             sent[key] = set()
-        elif frame.kind == "closed" and frame.of is None:
+        elif frame.kind in ("closed", "stopped", "flooded") and frame.of is None:
             expected.add(place)
         elif (frame.kind == "sent" and frame.url is None) or (
             # Over stdio, messages that belong to no request may belong to the probe.

@@ -34,7 +34,7 @@ from dovetail.commands import (
 )
 from dovetail.errors import UsageError
 from dovetail_check.attestation import read_attestation
-from dovetail_check.audit import NeedsAuthError
+from dovetail_check.audit import TIME_LIMIT, NeedsAuthError
 from dovetail_check.baseline import apply_baseline, read_baseline, write_baseline
 from dovetail_check.cli.printing import (
     print_broken_claims,
@@ -132,6 +132,14 @@ _TARGET_OPTIONS: Sequence[OptionMaker] = (
         help="Time to wait for each response.",
     ),
     click.option(
+        "--time-limit",
+        type=click.FloatRange(min=0.0, min_open=True),
+        default=TIME_LIMIT,
+        show_default=True,
+        metavar="SECONDS",
+        help="Time for the whole check; the report lists what was not tested by then.",
+    ),
+    click.option(
         "--only", multiple=True, metavar="GLOB", help="Check only these requirements (repeatable)."
     ),
     click.option(
@@ -162,6 +170,7 @@ class TargetOptions:
     revision: str
     calls: str
     timeout: float
+    time_limit: float
     only: Sequence[str]
     skip: Sequence[str]
     attest: Path | None
@@ -190,6 +199,7 @@ class TargetOptions:
             revisions=find_revisions(self.revision),
             calls=self.calls,
             timeout=self.timeout,
+            time_limit=self.time_limit,
             selection=Selection(tuple(self.only), tuple(self.skip)),
             attested={} if self.attest is None else read_attestation(self.attest),
             evidence=self.evidence,

@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
+from dovetail_check.budget import Budget, FloodError
 from dovetail_check.exchanges import Exchange
 from dovetail_check.frames import Frame, Kind
 from dovetail_check.recording import Recording
@@ -67,6 +68,9 @@ class Connection(ABC):
         self.recorder = recorder
         # Handles requests from the server; set by the client that uses the connection.
         self.on_request: RequestHandler | None = None
+        self.budget = Budget(recorder.recording.budget)
+        # Whether the server sent more than a check keeps, so that the connection is closed.
+        self.is_flooded = False
 
     @abstractmethod
     async def open(self) -> None:
@@ -84,6 +88,13 @@ class Connection(ABC):
     @abstractmethod
     def is_open(self) -> bool:
         """Whether messages can be sent."""
+
+    def stop(self, error: FloodError) -> None:
+        """Record that the server sent too much."""
+        if not self.is_flooded:
+            self.is_flooded = True
+            self.recorder.recording.floods.append(self.recorder.session)
+            self.recorder.add("flooded", str(error).encode())
 
     async def wait(self, done: asyncio.Event, outgoing: Outgoing) -> bool:
         """Wait for the event; returns False after the timeout or `stop_waiting`."""

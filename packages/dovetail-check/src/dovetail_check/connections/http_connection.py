@@ -11,6 +11,7 @@ import h11
 
 from dovetail.errors import PeerError
 from dovetail.wire.framing import SseEvent
+from dovetail_check.budget import FloodError
 from dovetail_check.connections.base import Connection, Outgoing, Recorder, UnreachableError
 from dovetail_check.connections.http_pool import ConnectionPool
 from dovetail_check.connections.http_response import ResponseReader, encode_request, host_of
@@ -26,6 +27,8 @@ JUNK = "dovetail-check-junk"
 # Seconds that a stream may stay open after its last expected response.
 END_OF_STREAM = 2.0
 _MAX_ATTEMPTS = 6
+# Replies to requests of the server that are sent at once.
+_MAX_REPLIES = 8
 # Headers of a request that a reply to its stream repeats.
 _SESSION_HEADERS = ("mcp-session-id", "mcp-protocol-version")
 
@@ -59,6 +62,7 @@ class HttpConnection(Connection):
         self._tasks: set[asyncio.Task[None]] = set()
         # Unfinished responses by the frame number of their request.
         self._responses: dict[int, PendingResponse] = {}
+        self._replying = asyncio.Semaphore(_MAX_REPLIES)
         self._is_open = False
 
     async def open(self) -> None:
@@ -79,7 +83,7 @@ class HttpConnection(Connection):
     @property
     def is_open(self) -> bool:
         """Whether it is opened and not closed."""
-        return self._is_open
+        return self._is_open and not self.is_flooded
 
     async def send(self, outgoing: Outgoing) -> Exchange:
         """Send an HTTP request and wait for the expected part of its response.
@@ -150,6 +154,9 @@ class HttpConnection(Connection):
             except _StaleError:
                 await self._attempt(pending, url, data, fresh=True)
             self.record(pending.exchange, "ended")
+        except FloodError as error:
+            self.stop(error)
+            self.record(pending.exchange, "failed", str(error).encode())
         except _NoConnectionError as error:
             self.record(pending.exchange, "failed", f"no connection: {error}".encode())
         except (OSError, EOFError, h11.RemoteProtocolError, PeerError) as error:
@@ -205,7 +212,9 @@ class HttpConnection(Connection):
     def record(
         self, exchange: Exchange, kind: Kind, data: bytes | None = None, **more: Any
     ) -> Frame:
-        """Record a frame that belongs to an exchange."""
+        """Record a frame that belongs to an exchange; raises FloodError for those of the server."""
+        if kind in ("received", "event"):
+            self.budget.take_message(data or b"")
         frame = self.recorder.add(kind, data, of=exchange.sent.n, tag=exchange.tag, **more)
         exchange.replies.append(frame)
         return frame
@@ -235,7 +244,9 @@ class HttpConnection(Connection):
                 self.spawn(self._reply(Outgoing(data, "answer", headers=_reply_headers(exchange))))
 
     async def _reply(self, reply: Outgoing) -> None:
-        await self.send(reply)
+        async with self._replying:
+            if not self.is_flooded:
+                await self.send(reply)
 
 
 class PendingResponse:
@@ -246,6 +257,9 @@ class PendingResponse:
         self.exchange = exchange
         self.outgoing = outgoing
         self.task: asyncio.Task[None] | None = None
+        # The messages of the stream that were looked at, and the number of expected responses.
+        self._read = 0
+        self._missing = len(outgoing.ids or ())
         # Set when the expected part of the response has arrived.
         self.ready = asyncio.Event()
 
@@ -264,6 +278,10 @@ class PendingResponse:
     def is_finishing(self) -> bool:
         """Whether the reply is complete and only the end of the stream is missing."""
         return self.ready.is_set() and not self.outgoing.keep_open
+
+    def on_data(self, data: bytes) -> None:
+        """Count received bytes."""
+        self._connection.budget.take_bytes(data)
 
     def on_response(self, head: h11.Response, body: bytes) -> None:
         """Record a response that is not a stream."""
@@ -297,8 +315,11 @@ class PendingResponse:
     def check_complete(self) -> None:
         """Set `ready` if all expected responses have arrived."""
         if self.outgoing.ids and not self.outgoing.keep_open:
-            answered = [incoming for incoming in self.exchange.incoming if incoming.is_response]
-            if len(answered) >= len(self.outgoing.ids):
+            # Each message is looked at once: a stream may have many.
+            fresh = self.exchange.incoming[self._read :]
+            self._read += len(fresh)
+            self._missing -= sum(incoming.is_response for incoming in fresh)
+            if self._missing <= 0:
                 self.ready.set()
 
 

@@ -25,13 +25,17 @@ __all__ = [
 
 _LIMIT = 64 * 1024 * 1024
 _CHUNK = 65536
+_MAX_JUNK = 64 * 1024
 # The fields of an SSE stream; a comment has an empty name.
 _FIELDS = (b"", b"data", b"event", b"id", b"retry")
 _CONNECT_TIMEOUT = 10.0
 
 
 class ResponseHandler(Protocol):
-    """Receives the parts of a response."""
+    """Receives the parts of a response; its methods may raise FloodError."""
+
+    def on_data(self, data: bytes) -> None:
+        """A part of the response, as it was received."""
 
     def on_response(self, head: h11.Response, body: bytes) -> None:
         """A response that is not a stream, complete or truncated."""
@@ -63,7 +67,7 @@ class ResponseReader:
         self._has_started = False
         self._body = bytearray()
         self._sse: SseBuffer | None = None
-        self._line = b""
+        self._line = bytearray()
         self._last_fields: tuple[bytes, int | None] = (b"", None)
 
     @property
@@ -95,6 +99,7 @@ class ResponseReader:
                 self._has_started = self._has_started or bool(data)
                 if not data and self._head is None:
                     raise EOFError("the connection was closed without a response")
+                self._handler.on_data(data)
                 self._connection.receive_data(data)
             elif isinstance(event, h11.Response):
                 self._read_head(event)
@@ -127,10 +132,11 @@ class ResponseReader:
 
     def _find_junk(self, part: bytes) -> None:
         """Report a line that is not of the SSE format; a chunk may end within a line."""
-        self._line += part
-        if not self._line.endswith((b"\r", b"\n")):
+        if len(self._line) < _MAX_JUNK:
+            self._line += part
+        if not part.endswith((b"\r", b"\n")):
             return
-        line, self._line = self._line.strip(b"\r\n\xef\xbb\xbf"), b""
+        line, self._line = bytes(self._line).strip(b"\r\n\xef\xbb\xbf"), bytearray()
         if line and line.partition(b":")[0] not in _FIELDS:
             self._handler.on_junk(line)
 
@@ -156,7 +162,7 @@ async def connect(url: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]
             return await asyncio.open_connection(
                 parts.hostname,
                 port or (443 if is_tls else 80),
-                limit=_LIMIT,
+                limit=_CHUNK,
                 ssl=ssl.create_default_context() if is_tls else None,
                 # Do not wait long for a peer that skips the TLS closure.
                 ssl_shutdown_timeout=1.0 if is_tls else None,

@@ -10,9 +10,11 @@ import asyncio
 import contextlib
 import os
 import signal
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from dovetail_check.budget import FloodError
 from dovetail_check.connections.base import Connection, Outgoing, Recorder, UnreachableError
 from dovetail_check.connections.pending import Pending, PendingList
 from dovetail_check.environment import minimal_environment
@@ -24,10 +26,14 @@ __all__ = ["EXIT_TIMEOUT", "StdioConnection"]
 EXIT_TIMEOUT = 5.0
 # Seconds to wait after each signal, and for the last output.
 _SIGNAL_TIMEOUT = 2.0
-# Longer lines are recorded in parts; a process that writes more in total is killed.
-_MAX_LINE = 64 * 1024 * 1024
-_MAX_OUTPUT = 512 * 1024 * 1024
+# Lines and bytes of a message that is spread over several lines.
 _MAX_PARTS = 2000
+_MAX_SPREAD = 1024 * 1024
+# Of stderr, so many bytes are kept from the start and from the end of each process. Longer lines
+# are cut, and a process that writes more in total is killed.
+_STDERR_KEPT = 64 * 1024
+_MAX_STDERR_LINE = 8 * 1024
+_MAX_STDERR = 256 * 1024 * 1024
 _STDIN, _STDOUT, _STDERR = range(3)
 
 
@@ -51,6 +57,7 @@ class StdioConnection(Connection):
         self._transport: asyncio.SubprocessTransport | None = None
         self._events: _ProcessEvents | None = None
         self._pending = PendingList()
+        self._stderr = _StderrLog(lambda line: self.recorder.add("stderr", line))
         # The lines so far of a message that is spread over several.
         self._spread: list[bytes] = []
 
@@ -59,7 +66,7 @@ class StdioConnection(Connection):
         loop = asyncio.get_running_loop()
         try:
             self._transport, self._events = await loop.subprocess_exec(
-                lambda: _ProcessEvents(self._on_line, self._on_stderr, self._finish),
+                lambda: _ProcessEvents(self._on_data, self._finish),
                 *self._command,
                 env=self._env,
                 cwd=self._cwd,
@@ -83,6 +90,7 @@ class StdioConnection(Connection):
             and events is not None
             and not events.is_stdout_closed
             and not events.exited.is_set()
+            and not self.is_flooded
         )
 
     @property
@@ -136,7 +144,11 @@ class StdioConnection(Connection):
         transport, events = self._transport, self._events
         if transport is None or events is None:
             return
-        if not await self.close_stdin():
+        if self.is_flooded or self.recorder.recording.stopped:
+            # How it ends shows nothing.
+            self.recorder.add("stopped", b"the process is killed")
+            await self._signal(signal.SIGKILL)
+        elif not await self.close_stdin():
             await self._signal(signal.SIGTERM)
             if not events.exited.is_set():
                 await self._signal(signal.SIGKILL)
@@ -149,13 +161,32 @@ class StdioConnection(Connection):
         await _wait_for(events.gone, _SIGNAL_TIMEOUT)
 
     async def _signal(self, number: signal.Signals) -> None:
-        assert self._transport is not None
         assert self._events is not None
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._transport.get_pid(), number)
+        self._kill(number)
         await _wait_for(self._events.exited, _SIGNAL_TIMEOUT)
 
+    def _kill(self, number: signal.Signals) -> None:
+        assert self._transport is not None
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._transport.get_pid(), number)
+
     # -- output -------------------------------------------------------------------------------
+
+    def _on_data(self, data: bytes, lines: list[bytes], *, is_stderr: bool) -> None:
+        """Take a part of the output, and the lines that it completes."""
+        if self.is_flooded:
+            return
+        try:
+            if is_stderr:
+                self._stderr.add(len(data), lines)
+                return
+            self.budget.take_bytes(data)
+            for line in lines:
+                self.budget.take_message(line)
+                self._on_line(line)
+        except FloodError as error:
+            self.stop(error)
+            self._kill(signal.SIGKILL)
 
     def _on_line(self, line: bytes) -> None:
         value = parse(line)
@@ -170,10 +201,12 @@ class StdioConnection(Connection):
     def _on_part(self, line: bytes) -> None:
         """Record a line of a message that is spread over several, and the message at its end."""
         self._spread.append(line)
-        whole = b"\n".join(self._spread)
-        value = parse(whole)
         self.recorder.add("received", line)
-        if value is not NO_JSON or len(self._spread) > _MAX_PARTS:
+        is_end = line.rstrip().endswith((b"}", b"]"))
+        whole = b"\n".join(self._spread) if is_end else b""
+        value = parse(whole) if is_end else NO_JSON
+        size = sum(map(len, self._spread))
+        if value is not NO_JSON or len(self._spread) > _MAX_PARTS or size > _MAX_SPREAD:
             self._spread.clear()
         if value is not NO_JSON:
             self._on_message(whole, value)
@@ -192,9 +225,6 @@ class StdioConnection(Connection):
             if answer is not None and self._write(answer):
                 self.recorder.add("sent", answer, tag="answer")
 
-    def _on_stderr(self, line: bytes) -> None:
-        self.recorder.add("stderr", line.removesuffix(b"\r"))
-
     def _finish(self) -> None:
         """Record the exit of the process and fail the pending requests."""
         events = self._events
@@ -202,6 +232,7 @@ class StdioConnection(Connection):
             return
         events.is_recorded = True
         code = self._transport.get_returncode()
+        self._stderr.finish()
         self.recorder.add("ended", status=code)
         for pending in self._pending.drain():
             self._give_up(pending, f"the process exited with status {code}")
@@ -217,13 +248,12 @@ class _ProcessEvents(asyncio.SubprocessProtocol):
 
     def __init__(
         self,
-        on_line: Callable[[bytes], None],
-        on_stderr: Callable[[bytes], None],
+        on_data: Callable[..., None],
         finish: Callable[[], None],
     ) -> None:
-        self._splitters = {_STDOUT: _LineSplitter(on_line), _STDERR: _LineSplitter(on_stderr)}
+        self._splitters = {_STDOUT: _LineSplitter(), _STDERR: _LineSplitter(_MAX_STDERR_LINE)}
+        self._on_data = on_data
         self._finish = finish
-        self._transport: asyncio.SubprocessTransport | None = None
         # exited: the process exited; finished: stdout is read too; gone: all pipes are closed.
         self.exited = asyncio.Event()
         self.finished = asyncio.Event()
@@ -231,20 +261,12 @@ class _ProcessEvents(asyncio.SubprocessProtocol):
         self.is_recorded = False
         self.is_stdout_closed = False
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.SubprocessTransport)
-        self._transport = transport
-
     def pipe_data_received(self, fd: int, data: bytes) -> None:
-        splitter = self._splitters[fd]
-        splitter.feed(data)
-        if splitter.seen > _MAX_OUTPUT and self._transport is not None:
-            # It writes without end.
-            self._transport.kill()
+        self._on_data(data, self._splitters[fd].feed(data), is_stderr=fd == _STDERR)
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
         if fd in self._splitters:
-            self._splitters[fd].finish()
+            self._on_data(b"", self._splitters[fd].finish(), is_stderr=fd == _STDERR)
         if fd == _STDOUT:
             self.is_stdout_closed = True
             self._check_finished()
@@ -265,27 +287,65 @@ class _ProcessEvents(asyncio.SubprocessProtocol):
 class _LineSplitter:
     """Splits a stream into lines, including blank ones."""
 
-    def __init__(self, on_line: Callable[[bytes], None]) -> None:
-        self._on_line = on_line
+    def __init__(self, limit: int | None = None) -> None:
+        """Lines longer than `limit` are split."""
+        self._limit = limit
         self._held = bytearray()
-        self.seen = 0
 
-    def feed(self, data: bytes) -> None:
-        self.seen += len(data)
-        *lines, rest = data.split(b"\n")
+    def feed(self, data: bytes) -> list[bytes]:
+        """Return the lines that are complete."""
+        first, *others = data.split(b"\n")
+        self._held += first
+        lines = []
+        for other in others:
+            lines.append(bytes(self._held))
+            self._held = bytearray(other)
+        if self._limit is not None and len(self._held) > self._limit:
+            lines += self.finish()
+        return lines
+
+    def finish(self) -> list[bytes]:
+        """Return the rest after the last newline as a line."""
+        rest, self._held = bytes(self._held), bytearray()
+        return [rest] if rest else []
+
+
+class _StderrLog:
+    """Records the start of stderr as it comes, and its end when the process ends."""
+
+    def __init__(self, record: Callable[[bytes], object]) -> None:
+        self._record = record
+        self._seen = self._head = self._left_out = 0
+        self._tail: deque[bytes] = deque()
+        self._tail_size = 0
+
+    def add(self, size: int, lines: list[bytes]) -> None:
+        """Keep or drop lines; raises FloodError."""
+        self._seen += size
         for line in lines:
-            self._on_line(bytes(self._held) + line)
-            self._held.clear()
-        self._held += rest
-        if len(self._held) > _MAX_LINE:
-            # Record the line in parts rather than buffer it without limit.
-            self.finish()
+            text = line.removesuffix(b"\r")[:_MAX_STDERR_LINE]
+            self._left_out += max(len(line) - _MAX_STDERR_LINE, 0)
+            if self._head < _STDERR_KEPT:
+                self._head += len(text) + 1
+                self._record(text)
+                continue
+            self._tail.append(text)
+            self._tail_size += len(text) + 1
+            while self._tail_size > _STDERR_KEPT:
+                dropped = len(self._tail.popleft()) + 1
+                self._tail_size -= dropped
+                self._left_out += dropped
+        if self._seen > _MAX_STDERR:
+            seen = f"{self._seen:,} bytes to stderr"
+            raise FloodError(f"the server wrote {seen}, more than the checker keeps")
 
     def finish(self) -> None:
-        """Report the rest after the last newline as a line."""
-        if self._held:
-            self._on_line(bytes(self._held))
-            self._held.clear()
+        """Record the end."""
+        if self._left_out:
+            self._record(b"(%d bytes of stderr are left out)" % self._left_out)
+        for text in self._tail:
+            self._record(text)
+        self._tail.clear()
 
 
 def _is_start(value: Any) -> bool:

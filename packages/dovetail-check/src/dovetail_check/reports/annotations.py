@@ -12,6 +12,7 @@ from dovetail_check.reports.phrases import (
     level_words,
     observed_texts,
     summary_line,
+    untested_texts,
 )
 from dovetail_check.verdicts import Verdict
 
@@ -34,7 +35,10 @@ def _commands(report: Report) -> Iterator[str]:
             yield _command(command, f"{row.id} ({level_words(row)})", text)
     for crash in report.crashes:
         command = "error" if crash.counts and not crash.accepted else "notice"
-        yield _command(command, f"crashed during {crash.probe}", f"{crash.session}: {crash.text}")
+        what = f"{'flood' if crash.is_flood else 'crashed'} during {crash.probe}"
+        yield _command(command, what, f"{crash.session}: {crash.text}")
+    for text in untested_texts(report):
+        yield _command("error", "not tested", text)
     for difference in report.differences:
         sides = "; ".join(f"{transport}: {text}" for transport, text in difference.sides.items())
         yield _command("notice", f"transports differ: {difference.what}", sides)

@@ -18,6 +18,7 @@ from dovetail_check.reports.phrases import (
     level_words,
     observed_texts,
     plural,
+    untested_texts,
 )
 from dovetail_check.verdicts import Verdict
 
@@ -138,8 +139,13 @@ def _events(report: Report) -> Iterator[str]:
         text = f"{escape(report.needs_auth)}. Only unauthenticated access was tested."
         yield f'<section><div class="event bad">{text}</div></section>'
     if report.crashes:
-        yield f"<section><h2>{plural(len(report.crashes), 'crash')} of the server</h2>"
+        yield "<section><h2>Crashes and floods of the server</h2>"
         yield from map(_crash, report.crashes)
+        yield "</section>"
+    if report.untested:
+        yield "<section><h2>Not tested</h2>"
+        for text in untested_texts(report):
+            yield f'<div class="event bad">{escape(text)}</div>'
         yield "</section>"
     if report.differences:
         yield "<section><h2>Differences between transports</h2>"

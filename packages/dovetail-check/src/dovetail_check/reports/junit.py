@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 from dovetail_check.report import FAIL_ON, FailOn, Report, ReportRow
 from dovetail_check.reports.fixes import find_fix
-from dovetail_check.reports.phrases import join_sessions, observed_texts
+from dovetail_check.reports.phrases import join_sessions, observed_texts, untested_texts
 from dovetail_check.verdicts import Observation, Verdict
 
 __all__ = ["render"]
@@ -25,7 +25,7 @@ def render(report: Report, fail_on: FailOn = "must") -> str:
         sorted(report.rows, key=lambda row: row.area), key=lambda row: row.area
     ):
         _add_suite(suites, report, area, list(rows), fail_on)
-    if report.crashes or report.faults:
+    if report.crashes or report.untested or report.faults:
         _add_events(suites, report, fail_on)
     _add_counts(suites)
     ElementTree.indent(suites)
@@ -73,6 +73,9 @@ def _add_events(suites: ElementTree.Element, report: Report, fail_on: FailOn) ->
         if crash.counts and not crash.accepted and fail_on != "never":
             failure = ElementTree.SubElement(case, "failure", message=_legal(crash.text))
             failure.text = _legal(crash.stderr_tail)
+    for text in untested_texts(report) if fail_on != "never" else ():
+        case = ElementTree.SubElement(suite, "testcase", classname="mcp.untested", name=text[:80])
+        ElementTree.SubElement(case, "failure", message=_legal(text))
     for fault in report.faults:
         case = ElementTree.SubElement(suite, "testcase", classname="mcp.faults", name=fault.where)
         error = ElementTree.SubElement(case, "error", message=_legal(fault.error))

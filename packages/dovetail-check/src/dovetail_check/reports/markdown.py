@@ -16,6 +16,7 @@ from dovetail_check.reports.phrases import (
     level_words,
     observed_texts,
     summary_line,
+    untested_texts,
 )
 from dovetail_check.verdicts import Observation, Verdict
 
@@ -68,6 +69,7 @@ def _opening(report: Report) -> Iterator[str]:
     if report.needs_auth:
         yield f"{_plain(report.needs_auth)}. Only unauthenticated access was tested."
     lines = [summary_line(report), *map(coverage_sentence, report.coverage)]
+    lines += map(_plain, untested_texts(report))
     yield "\n".join(f"- {line}." for line in lines)
 
 

@@ -23,6 +23,7 @@ __all__ = [
     "observed_texts",
     "plural",
     "summary_line",
+    "untested_texts",
 ]
 
 # Who can fix a violation -> heading of the findings.
@@ -40,6 +41,8 @@ ARROWS = {
     "failed": "✗",
     "closed": "✗",
     "ended": "✗",
+    "flooded": "✗",
+    "stopped": "✗",
     "started": "·",
 }
 
@@ -80,20 +83,38 @@ def coverage_sentence(coverage: Coverage) -> str:
 def headline(report: Report) -> str:
     """Return the verdict on the server in one sentence."""
     failed, warned = report.count(Verdict.FAIL), report.count(Verdict.WARN)
-    crashes = sum(crash.counts and not crash.accepted for crash in report.crashes)
+    counted = [crash for crash in report.crashes if crash.counts and not crash.accepted]
+    floods = sum(crash.is_flood for crash in counted)
+    crashes = len(counted) - floods
     warnings = f"; {plural(warned, 'warning')}" if warned else ""
-    if failed or crashes:
+    if failed or counted:
         parts = [f"violates {plural(failed, 'MUST requirement')}"] if failed else []
-        times = "once" if crashes == 1 else f"{crashes} times"
-        parts += [f"crashed {times}"] if crashes else []
-        return f"Not compliant: the server {' and '.join(parts)}{warnings}."
+        parts += [f"crashed {_times(crashes)}"] if crashes else []
+        parts += [f"sent more than the checker keeps {_times(floods)}"] if floods else []
+        rest = "; not everything was tested" if report.untested else ""
+        return f"Not compliant: the server {' and '.join(parts)}{warnings}{rest}."
     if report.faults:
         return f"Incomplete: the checker had {plural(len(report.faults), 'internal error')}."
+    if report.untested:
+        return f"Incomplete: {report.untested[0].reason}{warnings}."
     if report.needs_auth:
         return f"Incomplete: only unauthenticated access was tested{warnings}."
     if warned:
         return f"No violated MUST requirement{warnings}."
     return f"No violations in {plural(report.count(Verdict.PASS), 'tested requirement')}."
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
+
+
+def untested_texts(report: Report) -> list[str]:
+    """Return a text for each session in which probes were not finished."""
+    return [
+        f"{one.session}: {plural(len(one.probes), 'probe')} not finished, because "
+        f"{one.reason}: {', '.join(one.probes)}"
+        for one in report.untested
+    ]
 
 
 def level_words(row: ReportRow) -> str:
@@ -118,8 +139,13 @@ def summary_line(report: Report) -> str:
     ]
     if report.accepted:
         parts.append(f"{len(report.accepted)} accepted by the baseline")
-    if report.crashes:
-        parts.append(plural(len(report.crashes), "crash"))
+    floods = sum(crash.is_flood for crash in report.crashes)
+    if floods < len(report.crashes):
+        parts.append(plural(len(report.crashes) - floods, "crash"))
+    if floods:
+        parts.append(plural(floods, "flood"))
+    if report.untested:
+        parts.append("not everything was tested")
     if report.faults:
         parts.append(plural(len(report.faults), "internal error"))
     return ", ".join(parts)

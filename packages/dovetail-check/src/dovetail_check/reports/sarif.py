@@ -11,7 +11,7 @@ import msgspec
 from dovetail.wire import codec
 from dovetail_check.report import FailOn, Report, ReportRow
 from dovetail_check.reports.fixes import find_fix
-from dovetail_check.reports.phrases import join_sessions, level_words
+from dovetail_check.reports.phrases import join_sessions, level_words, untested_texts
 from dovetail_check.verdicts import Observation, Verdict
 
 __all__ = ["render"]
@@ -92,6 +92,8 @@ def _results(report: Report) -> Iterator[dict[str, Any]]:
 def _notifications(report: Report) -> Iterator[dict[str, Any]]:
     for fault in report.faults:
         yield {"level": "error", "message": {"text": f"{fault.where}: {fault.error}"}}
+    for text in untested_texts(report):
+        yield {"level": "warning", "message": {"text": text}}
     for crash in report.crashes:
         text = f"{crash.session}, during {crash.probe}: {crash.text}"
         yield {"level": "warning", "message": {"text": text}}

@@ -30,6 +30,7 @@ from dovetail_check.reports.phrases import (
     level_words,
     plural,
     summary_line,
+    untested_texts,
 )
 from dovetail_check.verdicts import Observation, Verdict
 
@@ -69,6 +70,9 @@ def print_report(console: Console, report: Report, fail_on: FailOn = "must") -> 
             _print_finding(console, report, row)
     for crashes in group_crashes(report):
         _print_crashes(console, report, crashes)
+    for text in untested_texts(report):
+        console.print(Text.assemble(("NOT TESTED", "bold red"), f"  {clean(text)}"))
+        console.print()
     _print_undecided(console, report)
     _print_differences(console, report)
     _print_faults(console, report)
@@ -162,10 +166,10 @@ def _print_crashes(console: Console, report: Report, crashes: list[Crash]) -> No
     sessions = join_sessions([each.session for each in crashes])
     times = f" ({len(crashes)} times)" if len(crashes) > 1 else ""
     text = f"  {sessions}, during {crash.probe}: {crash.text}{times}"
-    console.print(Text.assemble(("CRASH", style), text))
+    console.print(Text.assemble(("FLOOD" if crash.is_flood else "CRASH", style), text))
     for line in crash.stderr_tail.splitlines():
         _print_in(console, Text(f"! {clean(line)}", style="dim"))
-    for number in crash.frames[:1]:
+    for number in crash.frames[: 2 if crash.is_flood else 1]:
         if number in report.frames_by_number:
             _print_in(
                 console, Text(_abbreviate(report.frames_by_number[number], console.width - 6))

@@ -84,3 +84,22 @@ def test_an_unreachable_url_is_one_crash_and_another_host_is_none() -> None:
 
 def test_the_end_of_a_stream_is_not_a_crash() -> None:
     assert not find_crashes(frames(("started", {}), ("sent", {}), ("ended", {"of": 1})))
+
+
+def test_a_flood_is_reported_once_and_not_as_a_crash_of_the_killed_process() -> None:
+    [flood] = find_crashes(
+        frames(
+            ("started", {}),
+            ("sent", {"tag": "ping"}),
+            ("received", {"text": "{}"}),
+            ("flooded", {"text": "the server sent 20,001 messages"}),
+            ("ended", {"status": -9}),
+        )
+    )
+    assert (flood.is_flood, flood.id) == (True, "flood/stdio 2025-11-25/ping")
+    assert (flood.text, flood.frames) == ("the server sent 20,001 messages", (1, 2, 3))
+
+
+def test_a_process_that_is_killed_at_the_time_limit_has_not_crashed() -> None:
+    given: tuple[Event, ...] = (("stopped", {}), ("ended", {"status": -9}))
+    assert not find_crashes(frames(("started", {}), ("sent", {"tag": "ping"}), *given))

@@ -82,3 +82,17 @@ def test_a_process_that_exits_twice_in_a_probe_shows_both() -> None:
 def test_an_exit_that_the_checker_caused_hides_nothing() -> None:
     closed: Event = ("closed", {"text": "stdin"})
     assert shown(START, sent("ids", None), closed, EXIT, session="stdio 2025-11-25") == [1]
+
+
+def test_a_probe_that_was_not_finished_shows_nothing() -> None:
+    given = (sent("ids"), received(1), sent("errors/unknown"), received(3), sent("ids/other"))
+    stopped: Event = ("stopped", {"tag": "errors", "text": "the time limit has passed"})
+    assert shown(("started", {"text": URL}), *given, stopped) == [1, 5]
+
+
+def test_only_the_start_of_a_flood_is_read() -> None:
+    flood: tuple[Event, ...] = (("received", {"text": "{}"}),) * 600
+    flooded: Event = ("flooded", {"text": "too much"})
+    found = observed(frames(START, sent("ids", None), received(1), *flood, flooded))
+    assert [frame.n for frame in found if frame.kind == "received"] == [2, *range(3, 503)]
+    assert len(observed(frames(START, *flood))) == 601

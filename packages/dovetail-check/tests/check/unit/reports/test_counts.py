@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from click.testing import CliRunner
+from msgspec import structs
 
 from dovetail.cli.app import app
 from dovetail_check import registry
@@ -13,8 +14,8 @@ from dovetail_check.baseline import Accepted, Baseline, apply_baseline
 from dovetail_check.compiling import _make_row
 from dovetail_check.inventory import by_id
 from dovetail_check.judging import Finding, RowReport
-from dovetail_check.report import Report, count_coverage
-from dovetail_check.reports import html_page, json_form, markdown, text
+from dovetail_check.report import FAIL_ON, Report, Untested, count_coverage
+from dovetail_check.reports import FORMATS, html_page, json_form, markdown, render, text
 from dovetail_check.reports.phrases import headline
 from dovetail_check.responsibility import AUTHOR, SDK, responsible_for
 from dovetail_check.rulebook import rules
@@ -124,3 +125,19 @@ def test_a_derived_requirement_is_marked_because_it_only_warns() -> None:
     assert "WARN  tools.call.unknown  MUST (derived)" in text.render(
         made(failed("tools.call.unknown", 1))
     )
+
+
+def test_a_flood_and_what_was_not_tested_are_named_in_every_format() -> None:
+    flood = structs.replace(CRASH, is_flood=True, text="the server sent too much")
+    rest = Untested("stdio 2025-11-25", "the time limit has passed", ("ping", "walk"))
+    report = make_report(crashes=(flood,), untested=(rest,))
+    assert "sent more than the checker keeps once" in headline(report)
+    assert headline(report).endswith("; not everything was tested.")
+    sentence = "Incomplete: the time limit has passed."
+    assert headline(structs.replace(report, rows=(), crashes=())) == sentence
+    assert report.findings("must") == report.count(*FAIL_ON["must"]) + 2
+    assert report.findings("never") == 0
+    for format in FORMATS:
+        shown = " ".join(render(report, format).split())
+        assert "the time limit has passed" in shown, format
+        assert "ping" in shown, format
