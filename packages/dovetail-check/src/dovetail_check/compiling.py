@@ -15,6 +15,7 @@ from dovetail.spec import keys
 from dovetail_check.clauses import SNAPSHOT, area_title, clause_url
 from dovetail_check.crashes import find_crashes
 from dovetail_check.differences import find_differences
+from dovetail_check.escaping import clean_all
 from dovetail_check.faults import Fault
 from dovetail_check.frames import Frame
 from dovetail_check.inventory import Requirement, load
@@ -106,7 +107,7 @@ def compile_report(
         number for row in rows for finding in row.findings for number in _numbers(finding)
     ]
     referenced += [number for crash in crashes for number in crash.frames]
-    return Report(
+    report = Report(
         tool=describe_tool(),
         date=about.date,
         seconds=about.seconds,
@@ -126,8 +127,9 @@ def compile_report(
         untested=untested,
         differences=find_differences(runs, judged),
         faults=tuple(faults),
-        frames=_keep_frames(recording, referenced),
     )
+    # Frames are evidence and stay as they are; formats escape what they show of them.
+    return structs.replace(clean_all(report), frames=_keep_frames(recording, referenced))
 
 
 def _find_untested(frames: Iterable[Frame]) -> tuple[Untested, ...]:

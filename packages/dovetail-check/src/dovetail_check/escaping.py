@@ -48,8 +48,6 @@ def escape_json(document: str) -> str:
 
 
 def _escape_in_json(found: re.Match[str]) -> str:
-    if found[0] == "\r":
-        return found[0]
     units = found[0].encode("utf-16-be", "surrogatepass").hex()
     return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
 
@@ -75,7 +73,8 @@ def shorten(text: str, limit: int) -> str:
     """Return the text, or its start up to the end of a word, and how long it is."""
     if len(text) <= limit:
         return text
-    start = text[:limit]
-    word = re.search(r"[\s,;:}\])]\S*$", start[limit // 2 :])
-    end = limit // 2 + word.start() if word else limit
-    return f"{start[:end].rstrip()} … ({len(text):,} characters)"
+    suffix = f" … ({len(text):,} characters)"
+    start = text[: max(limit - len(suffix), 0)]
+    word = re.search(r"\s\S*$", start[len(start) // 2 :])
+    end = len(start) // 2 + word.start() if word else len(start)
+    return start[:end].rstrip() + suffix

@@ -27,7 +27,6 @@ from dovetail.commands import (
     OptionMaker,
     make_console,
     or_fail,
-    print_json,
     read_headers,
     read_login_headers,
     with_options,
@@ -45,8 +44,10 @@ from dovetail_check.comparing import compare_reports
 from dovetail_check.compiling import Selection
 from dovetail_check.connections.base import UnreachableError
 from dovetail_check.documents import read_claims, verify_claims
+from dovetail_check.escaping import clean
 from dovetail_check.report import FailOn, Report, read_report
 from dovetail_check.reports import FORMATS, badge, format_for, render
+from dovetail_check.reports.json_form import format_json
 from dovetail_check.reports.text import print_report
 from dovetail_check.running import CheckOptions, find_revisions, replay_evidence, run_check
 from dovetail_check.targets import CheckTarget, find_target, from_config
@@ -225,9 +226,9 @@ class TargetOptions:
                 f"{error}; log in with `dovetail login URL`, or pass --token-env NAME or "
                 "--header 'Authorization: ...'"
             )
-            raise Failure(text, NEEDS_AUTH) from None
+            raise Failure(clean(text), NEEDS_AUTH) from None
         except UnreachableError as error:
-            raise Failure(str(error), UNREACHABLE) from None
+            raise Failure(clean(str(error)), UNREACHABLE) from None
         except Exception as error:
             raise Failure(_describe_internal_error(error), INTERNAL_ERROR) from error
 
@@ -389,7 +390,7 @@ def diff(old: Path, new: Path, as_json: bool) -> None:
     """Compare two JSON reports. Exits with 1 if anything got worse."""
     comparison = compare_reports(_read_report(old), _read_report(new))
     if as_json:
-        print_json(comparison)
+        click.echo(format_json(comparison), nl=False)
     else:
         print_comparison(make_console(), comparison)
     raise SystemExit(FINDINGS if comparison.worse else 0)

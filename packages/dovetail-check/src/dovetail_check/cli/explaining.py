@@ -16,11 +16,12 @@ from dovetail.commands import WRONG_USAGE, Failure, make_console, print_json, pr
 from dovetail.errors import UsageError
 from dovetail_check import registry
 from dovetail_check.clauses import area_title, clause_url
+from dovetail_check.escaping import clean
 from dovetail_check.inventory import Level, Requirement, by_id, load
 from dovetail_check.report import Report, read_report
 from dovetail_check.reports.fixes import FIXES, Fix
 from dovetail_check.reports.phrases import plural
-from dovetail_check.reports.text import STYLES, clean, print_frames
+from dovetail_check.reports.text import STYLES, print_frames
 from dovetail_check.rulebook import RunRule, unjudged
 from dovetail_check.rulebook import rules as all_rules
 from dovetail_check.running import CheckOptions, find_revisions, replay_evidence

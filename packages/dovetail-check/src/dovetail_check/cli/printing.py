@@ -16,9 +16,9 @@ from dovetail.wire import codec
 from dovetail_check.audit import Progress
 from dovetail_check.comparing import Change, Comparison
 from dovetail_check.documents import BrokenClaim, Claims
+from dovetail_check.escaping import clean
 from dovetail_check.report import Report
 from dovetail_check.reports.phrases import observed_texts, plural
-from dovetail_check.reports.text import clean
 from dovetail_check.verdicts import Verdict
 
 __all__ = ["print_broken_claims", "print_comparison", "show_progress"]
@@ -40,14 +40,17 @@ def show_progress(*, as_json: bool = False) -> Iterator[Progress]:
         SpinnerColumn(),
         BarColumn(bar_width=24),
         MofNCompleteColumn(),
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
     )
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("starting", total=None)
 
         def update(now: Progress) -> None:
             bar.update(
-                task, completed=now.done, total=now.total or None, description=now.activity[:60]
+                task,
+                completed=now.done,
+                total=now.total or None,
+                description=clean(now.activity)[:60],
             )
 
         progress.on_change = update

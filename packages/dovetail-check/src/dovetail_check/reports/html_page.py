@@ -7,8 +7,12 @@ from collections.abc import Iterable, Iterator
 from html import escape
 from importlib.resources import files
 
+from msgspec import structs
+
 from dovetail.spec.revisions import find_revision
 from dovetail.wire import codec
+from dovetail_check.escaping import clean
+from dovetail_check.frames import Frame
 from dovetail_check.report import Coverage, Crash, FailOn, Report, ReportNote, ReportRow, RowFinding
 from dovetail_check.reports.fixes import find_fix
 from dovetail_check.reports.phrases import (
@@ -82,9 +86,16 @@ def render(report: Report, fail_on: FailOn = "must") -> str:
         "rows": "\n".join(map(_row, rows)),
         "footer": _footer(report),
         # A script element ends at the first `</`, also inside a JSON string.
-        "frames": codec.encode(report.frames).decode().replace("<", "\\u003c"),
+        "frames": codec.encode(list(map(_visible, report.frames))).decode().replace("<", "\\u003c"),
     }
     return _PLACEHOLDER.sub(lambda found: values[found[1]], _resource("page.html"))
+
+
+def _visible(frame: Frame) -> Frame:
+    """The frame with unsafe characters shown as escapes, apart from line breaks."""
+    if frame.text is None:
+        return frame
+    return structs.replace(frame, text="\n".join(map(clean, frame.text.split("\n"))))
 
 
 def _text(text: str) -> str:

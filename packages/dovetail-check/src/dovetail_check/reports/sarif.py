@@ -6,11 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
-from dovetail.wire import codec
 from dovetail_check.report import FailOn, Report, ReportRow
 from dovetail_check.reports.fixes import find_fix
+from dovetail_check.reports.json_form import format_json
 from dovetail_check.reports.phrases import join_sessions, level_words, untested_texts
 from dovetail_check.verdicts import Observation, Verdict
 
@@ -43,7 +41,7 @@ def render(report: Report, fail_on: FailOn = "must") -> str:
         "columnKind": "unicodeCodePoints",
     }
     whole = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
-    return msgspec.json.format(codec.encode(whole), indent=2).decode() + "\n"
+    return format_json(whole)
 
 
 def _rule(row: ReportRow) -> dict[str, Any]:

@@ -5,7 +5,6 @@ Text of the server is printed with control characters escaped.
 
 from __future__ import annotations
 
-import re
 from io import StringIO
 from urllib.parse import urlsplit
 
@@ -15,6 +14,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from dovetail_check.escaping import clean, shorten
 from dovetail_check.frames import Frame
 from dovetail_check.report import Crash, FailOn, Report, ReportNote, ReportRow
 from dovetail_check.reports.fixes import find_fix
@@ -43,7 +43,6 @@ STYLES = {
     Verdict.PASS: "green",
     Verdict.ATTESTED: "magenta",
 }
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 # The number of notes per finding, and of frames per note.
 _MAX_NOTES = 3
 _MAX_FRAMES = 4
@@ -149,7 +148,7 @@ def _print_in(console: Console, text: Text, indent: int = 6) -> None:
 
 def _abbreviate(frame: Frame, width: int) -> str:
     head = clean(frame_head(frame)).replace(_origin(frame), "", 1)
-    body = clean(frame_body(frame)).replace("\n", " ")
+    body = " ".join(map(clean, frame_body(frame).splitlines()))
     line = " ".join(filter(None, (ARROWS[frame.kind], f"#{frame.n}", head, body)))
     return line if len(line) <= width else f"{line[: width - 1]}…"
 
@@ -197,8 +196,7 @@ def _print_differences(console: Console, report: Report) -> None:
         at = f" at {difference.revision}" if difference.revision else ""
         _print_in(console, Text(f"{clean(difference.what)}{at}"), 2)
         for transport, text in difference.sides.items():
-            shown = clean(text) if len(text) <= 200 else f"{clean(text[:200])}…"
-            _print_in(console, Text(f"{transport}: {shown}", style="dim"), 4)
+            _print_in(console, Text(f"{transport}: {shorten(clean(text), 200)}", style="dim"), 4)
     console.print()
 
 
@@ -276,10 +274,5 @@ def print_frames(console: Console, frames: list[Frame]) -> None:
         lines = [frame_head(frame), *(f"{name}: {value}" for name, value in frame.headers)]
         for line in filter(None, lines):
             _print_in(console, Text(clean(line), style="dim"), 2)
-        if body := frame_body(frame):
-            _print_in(console, Text(clean(body)), 2)
-
-
-def clean(text: str) -> str:
-    """Escape control and bidirectional characters."""
-    return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
+        for line in frame_body(frame).splitlines():
+            _print_in(console, Text(clean(line)), 2)
