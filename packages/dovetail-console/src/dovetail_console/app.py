@@ -117,7 +117,7 @@ class ConsoleApp(AppWrapper):
 
     def end_streams(self) -> None:
         """End the streams of the console."""
-        self._api.streams.end()
+        self._api.close()
 
     # -- requests -----------------------------------------------------------------------------
 

@@ -15,10 +15,12 @@ from dovetail.spec.revisions import REVISIONS, Family, Revision
 from dovetail.transports import HttpRequest
 from dovetail.wire import codec
 from dovetail_console.requests import ConsoleServer, ConsoleSite, public_url
+from dovetail_console.workers import ServerFacts
 
 __all__ = [
     "INSTALL_CHECK",
     "Snippet",
+    "describe_facts",
     "describe_guard",
     "describe_site",
     "describe_traits",
@@ -181,6 +183,20 @@ def _describe_server(server: ConsoleServer, request: HttpRequest) -> dict[str, A
             )
         ],
     }
+
+
+def describe_facts(server: ConsoleServer, request: HttpRequest) -> ServerFacts:
+    """What a worker has to know of a server."""
+    url = server.url or public_url(request, server.path)
+    return ServerFacts(
+        name=server.name,
+        url=url,
+        target=server.target or url,
+        file=server.file,
+        command=server.command,
+        has_keys=describe_guard(server)["keys"],
+        is_remote=bool(server.url),
+    )
 
 
 def _path(request: HttpRequest, path: str) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 from dovetail.transports import HttpRequest
 from dovetail.wire import codec
 from dovetail.wire.framing import encode_sse, encode_sse_comment
+from dovetail_console.requests import RefusedError
 
 __all__ = ["SECURITY_HEADERS", "EventStream", "EventStreams"]
 
@@ -31,6 +32,7 @@ logger: logging.Logger = logging.getLogger("dovetail")
 
 # Seconds between comments.
 _COMMENT_SECONDS = 15.0
+_MAX_STREAMS = 200
 
 
 class EventStream:
@@ -78,7 +80,12 @@ class EventStreams:
     async def serve(
         self, request: HttpRequest, work: Callable[[EventStream], Coroutine[Any, Any, None]]
     ) -> None:
-        """Send the events of `work`, which is cancelled if the page goes away."""
+        """Send the events of `work`, which is cancelled if the page goes away.
+
+        Raises RefusedError if too many streams are open.
+        """
+        if len(self._running) >= _MAX_STREAMS:
+            raise RefusedError(429, "Too many streams of the console are open; close other pages")
         stream = EventStream(request)
         await stream.open()
         task = asyncio.create_task(work(stream))

@@ -14,10 +14,10 @@ from typing import Any
 from msgspec import Struct
 
 from dovetail.spec.revisions import find_revision
-from dovetail.transports import HttpResponse
 from dovetail.wire import codec
-from dovetail_console.requests import ApiRequest, RefusedError
+from dovetail_console.requests import RefusedError
 from dovetail_console.traffic import classify, mask_headers, mask_text, mask_url
+from dovetail_console.workers import Answer, Job
 
 __all__ = ["ConsoleFrame", "serve_evidence", "write_evidence"]
 
@@ -64,16 +64,13 @@ class _Given(Struct):
     revision: str
 
 
-async def serve_evidence(given: ApiRequest) -> HttpResponse:
+def serve_evidence(job: Job) -> Answer:
     """Return a ZIP file with the folder."""
-    read = given.read(_Given, "frames and a revision")
+    read = job.read(_Given, "frames and a revision")
     if find_revision(read.revision) is None:
         raise RefusedError(400, f"There is no revision {read.revision!r}")
-    headers = [
-        (b"content-type", b"application/zip"),
-        (b"content-disposition", b'attachment; filename="evidence.zip"'),
-    ]
-    return HttpResponse(200, write_evidence(read.frames, read.revision), headers)
+    archive = write_evidence(read.frames, read.revision)
+    return Answer(archive, "application/zip", "evidence.zip")
 
 
 def write_evidence(frames: Sequence[ConsoleFrame], revision: str) -> bytes:

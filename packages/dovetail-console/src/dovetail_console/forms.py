@@ -7,7 +7,6 @@ What is too large to check is not checked here: the server checks what it is sen
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Iterator
 from typing import Annotated, Any
@@ -17,9 +16,8 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from dovetail import schema as reading
 from dovetail.client import find_problems
-from dovetail.transports import HttpResponse
 from dovetail.wire import codec
-from dovetail_console.requests import ApiRequest
+from dovetail_console.workers import Answer, Job, measure
 
 __all__ = [
     "DrawnField",
@@ -41,6 +39,8 @@ _MAX_VALUE_DEPTH = 100
 _MAX_PATHS = 10_000
 _MAX_WORK = 5_000_000
 _MAX_ERRORS = 1000
+# Characters of the reason why a schema cannot be used; it may quote the schema.
+_MAX_REASON = 300
 _UNREADABLE = (ValueError, OverflowError, RecursionError, jsonschema_rs.ReferencingError)
 
 _MAX_TICKS = 12
@@ -155,11 +155,9 @@ class OutlinePart(Struct, rename="camel"):
     limits: list[tuple[str, str]]
 
 
-async def serve_form(given: ApiRequest) -> HttpResponse:
-    """Describe a form, or check its value: in a thread, so that large ones delay nothing else."""
-    asked = given.read(FormRequest, "a schema and its value")
-    body = await asyncio.to_thread(lambda: codec.encode(answer_form(asked)))
-    return HttpResponse(200, body)
+def serve_form(job: Job) -> Answer:
+    """Describe a form, or check its value."""
+    return Answer(codec.encode(answer_form(job.read(FormRequest, "a schema and its value"))))
 
 
 def answer_form(asked: FormRequest) -> FormAnswer:
@@ -177,7 +175,7 @@ def answer_form(asked: FormRequest) -> FormAnswer:
             return FormAnswer(errors=[], unchecked=reason)
         found = find_problems(schema, asked.value)
     except _UNREADABLE as error:
-        return FormAnswer(errors=[], unchecked=str(error).partition("\n")[0])
+        return FormAnswer(errors=[], unchecked=str(error).partition("\n")[0][:_MAX_REASON])
     errors = [FormError(path, _sentence(expected)) for path, expected in found]
     return FormAnswer(errors=errors[:_MAX_ERRORS])
 
@@ -401,11 +399,10 @@ def _text(value: Any) -> str:
 # -- the outline, for people --------------------------------------------------------------------
 
 
-async def serve_outline(given: ApiRequest) -> HttpResponse:
+def serve_outline(job: Job) -> Answer:
     """Describe one level of a schema."""
-    asked = given.read(OutlineRequest, "a schema and a path")
-    parts = await asyncio.to_thread(outline, asked.schema, asked.path)
-    return HttpResponse(200, codec.encode({"parts": parts}))
+    asked = job.read(OutlineRequest, "a schema and a path")
+    return Answer(codec.encode({"parts": outline(asked.schema, asked.path)}))
 
 
 def outline(root: Any, path: list[int]) -> list[OutlinePart]:
@@ -452,10 +449,10 @@ _OUTLINED = (*_LIMITS, "pattern", "format", "uniqueItems", "default", "const", "
 
 def _why_not_checked(schema: dict[str, Any], value: Any) -> str:
     """Why a value cannot be checked here in bounded time; empty if it can."""
-    nodes, depth = _measure(value)
+    nodes, depth = measure(value, _MAX_NODES)
     if nodes > _MAX_NODES or depth > _MAX_VALUE_DEPTH:
         return "it is too large or nested too deeply"
-    size, _ = _measure(schema)
+    size, _ = measure(schema, _MAX_NODES)
     if size > _MAX_NODES:
         return "its schema is too large"
     paths = _Paths(schema).count(schema, depth)
@@ -463,19 +460,6 @@ def _why_not_checked(schema: dict[str, Any], value: Any) -> str:
         return "its schema has references that only the server follows"
     is_large = paths > _MAX_PATHS or paths * nodes > _MAX_WORK
     return "its schema is too large" if is_large else ""
-
-
-def _measure(value: Any) -> tuple[int, int]:
-    """The number of parts of a value, and how deep it is; stops at what is too large."""
-    count = depth = 0
-    level = [value]
-    while level and count < _MAX_NODES:
-        count += len(level)
-        depth += 1
-        parts = (each.values() if isinstance(each, dict) else each for each in level
-                 if isinstance(each, dict | list))  # fmt: skip
-        level = [part for inside in parts for part in inside]
-    return count + len(level), depth
 
 
 class _Paths:

@@ -12,10 +12,10 @@ from urllib.parse import quote
 import msgspec
 
 from dovetail.auth import Principal
-from dovetail.transports import HttpApp, HttpRequest
 
 if TYPE_CHECKING:
     from dovetail.client.auth import TokenStore
+    from dovetail.transports import HttpApp, HttpRequest
     from dovetail_console.traffic import Traffic
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "check_address",
     "check_caller",
     "check_token",
+    "find_address",
     "internal_url",
     "prefers_html",
     "public_url",
@@ -195,9 +196,22 @@ def check_token(request: HttpRequest, site: ConsoleSite) -> None:
         raise RefusedError(403, "The X-Console-Token is missing or out of date; reload the page")
 
 
-async def check_caller(request: HttpRequest, site: ConsoleSite) -> None:
-    """Apply the guard of every server, as for requests to the MCP endpoints."""
+async def check_caller(request: HttpRequest, site: ConsoleSite) -> str:
+    """Apply the guard of every server, as for requests to the MCP endpoints.
+
+    Returns a name for the caller: the id of the principal, or the address.
+    """
+    caller = f"address {find_address(request)}"
     for server in site.servers:
         found = await server.app.identify(request)
-        if found is not None and not isinstance(found, Principal):
+        if isinstance(found, Principal):
+            caller = f"principal {found.id}"
+        elif found is not None:
             raise RefusedError(*found)
+    return caller
+
+
+def find_address(request: HttpRequest) -> str:
+    """The IP address of the client; empty for a Unix socket."""
+    client = request.scope.get("client")
+    return str(client[0]) if client else ""

@@ -13,10 +13,9 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from dovetail.spec.revisions import Family, find_revision
-from dovetail.transports import HttpResponse
 from dovetail.wire import codec
-from dovetail_console.config import describe_guard
-from dovetail_console.requests import ApiRequest, ConsoleServer, RefusedError, public_url
+from dovetail_console.requests import RefusedError
+from dovetail_console.workers import Answer, Job, ServerFacts, measure
 
 __all__ = [
     "CopiedCall",
@@ -69,17 +68,16 @@ class CopiedCall(Struct, rename={"style": "as"}):
     arguments: dict[str, Any] = {}
 
 
-async def serve_copy(given: ApiRequest) -> HttpResponse:
+def serve_copy(job: Job) -> Answer:
     """Return the text."""
-    server = given.server
-    call = given.read(CopiedCall, "a call")
+    server = job.server
+    call = job.read(CopiedCall, "a call")
     if call.style == "curl":
         text = as_curl(call)
     else:
-        url = public_url(given.request, server.path) if server.url is None else server.url
         write = as_python if call.style == "Python" else as_command
-        text = write(call, server.target or url)
-    return HttpResponse(200, text.encode(), [(b"content-type", b"text/plain; charset=utf-8")])
+        text = write(call, server.target)
+    return Answer(text.encode(), "text/plain; charset=utf-8")
 
 
 def as_command(call: CopiedCall, target: str) -> str:
@@ -140,6 +138,9 @@ def _data(message: dict[str, Any]) -> str:
 
 _WIDTH = 92
 _VARIABLE = "MCP_TOKEN"
+# Of what a test contains. A value is written again for each level that it is deep.
+_MAX_NODES = 20_000
+_MAX_DEPTH = 60
 
 
 class SavedCall(Struct):
@@ -152,24 +153,24 @@ class SavedCall(Struct):
     arguments: dict[str, Any] = {}
 
 
-async def serve_test(given: ApiRequest) -> HttpResponse:
+def serve_test(job: Job) -> Answer:
     """Return the source of the test."""
-    server = given.server
-    call = given.read(SavedCall, "a call and its result")
+    server = job.server
+    call = job.read(SavedCall, "a call and its result")
     if find_revision(call.revision) is None:
         raise RefusedError(400, f"There is no revision {call.revision!r}")
-    source = write_test(call, server, public_url(given.request, server.path))
-    headers = [
-        (b"content-type", b"text/x-python; charset=utf-8"),
-        (b"content-disposition", f'attachment; filename="{_test_name(call)}.py"'.encode()),
-    ]
-    return HttpResponse(200, source.encode(), headers)
+    nodes, depth = measure([call.arguments, call.result], _MAX_NODES)
+    if nodes > _MAX_NODES or depth > _MAX_DEPTH:
+        raise RefusedError(413, "The call is too large for a test, or nested too deeply")
+    source = write_test(call, server)
+    name = f"{_test_name(call)}.py"
+    return Answer(source.encode(), "text/x-python; charset=utf-8", name)
 
 
-def write_test(call: SavedCall, server: ConsoleServer, url: str) -> str:
+def write_test(call: SavedCall, server: ServerFacts) -> str:
     """The source of a test; it reaches the server by its file or command, else by its URL."""
-    target: Any = server.file or list(server.command) or server.url or url
-    needs_token = target == url and describe_guard(server)["keys"]
+    target: Any = server.file or list(server.command) or server.url
+    needs_token = target == server.url and server.has_keys
     imports = ["import asyncio", *(["import os"] if needs_token else []), ""]
     more = ""
     if needs_token:

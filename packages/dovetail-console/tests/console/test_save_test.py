@@ -8,9 +8,8 @@ from typing import Any
 import httpx
 import pytest
 
-from dovetail import Server
-from dovetail_console.requests import ConsoleServer
 from dovetail_console.saved_calls import SavedCall, write_test
+from dovetail_console.workers import ServerFacts
 from tests.console.pages import browse, make_server, token_of
 from tests.patience import CAP
 
@@ -34,8 +33,8 @@ def make_call(**given: Any) -> SavedCall:
     return SavedCall(**{"server": "shop", "tool": "add", "revision": "2025-11-25", **given})
 
 
-def make_shown(**given: Any) -> ConsoleServer:
-    return ConsoleServer(name="shop", app=Server("shop").http_app(), **given)
+def make_shown(**given: Any) -> ServerFacts:
+    return ServerFacts(**{"name": "shop", "url": URL, "target": URL, **given})
 
 
 def run_test(source: str, folder: Path) -> subprocess.CompletedProcess[str]:
@@ -53,10 +52,10 @@ def test_a_saved_call_runs_and_notices_another_result(tmp_path: Path) -> None:
     file.write_text(SOURCE)
     shown = make_shown(file=str(file))
     result: dict[str, Any] = {"content": [], "structuredContent": {"result": 3}}
-    good = write_test(make_call(arguments={"a": 1, "b": 2}, result=result), shown, URL)
+    good = write_test(make_call(arguments={"a": 1, "b": 2}, result=result), shown)
     done = run_test(good, tmp_path)
     assert done.returncode == 0, done.stdout
-    wrong = write_test(make_call(arguments={"a": 2, "b": 2}, result=result), shown, URL)
+    wrong = write_test(make_call(arguments={"a": 2, "b": 2}, result=result), shown)
     assert run_test(wrong, tmp_path).returncode == 1
 
 
@@ -67,7 +66,7 @@ def test_names_and_texts_of_a_server_never_become_code() -> None:
         arguments={evil: evil},
         result={"content": [{"type": "text", "text": evil}], "isError": True},
     )
-    source = write_test(call, make_shown(), URL)
+    source = write_test(call, make_shown())
     names: dict[str, Any] = {"__name__": "saved"}
     exec(compile(source, "saved", "exec"), names)
     assert names["ARGUMENTS"] == {evil: evil}
@@ -78,16 +77,16 @@ def test_names_and_texts_of_a_server_never_become_code() -> None:
 
 
 def test_a_tool_without_a_plain_name_has_a_test_too() -> None:
-    source = write_test(make_call(tool="日本", result={}), make_shown(), URL)
+    source = write_test(make_call(tool="日本", result={}), make_shown())
     assert "def test_call()" in source
 
 
 def test_the_target_is_the_command_or_url_of_a_target() -> None:
-    started = make_shown(url="", command=("npx", "every"))
-    assert "TARGET = ['npx', 'every']" in write_test(make_call(result={}), started, URL)
+    started = make_shown(command=("npx", "every"))
+    assert "TARGET = ['npx', 'every']" in write_test(make_call(result={}), started)
     remote = make_shown(url="https://a.example/mcp")
-    assert "TARGET = 'https://a.example/mcp'" in write_test(make_call(result={}), remote, URL)
-    assert f"TARGET = {URL!r}" in write_test(make_call(result={}), make_shown(), URL)
+    assert "TARGET = 'https://a.example/mcp'" in write_test(make_call(result={}), remote)
+    assert f"TARGET = {URL!r}" in write_test(make_call(result={}), make_shown())
 
 
 @pytest.mark.parametrize(

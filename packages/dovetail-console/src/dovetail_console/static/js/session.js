@@ -6,7 +6,7 @@ import { Observable, memory, notices } from "./ui.js";
 const LISTS = { tools: ["tools/list", "tools"], resources: ["resources/list", "resources"],
   templates: ["resources/templates/list", "resourceTemplates", "resources"], prompts: ["prompts/list", "prompts"] };
 const MAX_FRAMES = 2000;
-const MAX_FRAME_TEXT = 32e6;
+const MAX_FRAME_TEXT = 12e6;
 
 /** The questions of all servers; the dialogs take them one by one. */
 export const questions = Object.assign(new Observable(), {
