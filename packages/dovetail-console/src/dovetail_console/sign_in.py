@@ -2,14 +2,18 @@
 
 The browser comes back to `/console/callback`. Secrets are masked in what the page shows; the token
 itself is sent to the page only for a server at this address, whose requests the page sends itself.
+
+Whoever can load the page can start a sign-in, so the requests to the authorization server are
+limited: sign-ins are counted before they begin, and all of them use one registration.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
-from typing import Any
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any, NamedTuple
 from urllib.parse import parse_qs, parse_qsl, urlencode, urlsplit
 
 import msgspec
@@ -21,6 +25,7 @@ from dovetail.client.auth import (
     MemoryStore,
     OAuth,
     Redirect,
+    TokenStore,
     UserAgent,
     find_token,
     login,
@@ -31,13 +36,26 @@ from dovetail.transports import HttpRequest, HttpResponse
 from dovetail.wire import codec
 from dovetail_console.config import find_resource
 from dovetail_console.event_streams import EventStream, EventStreams
-from dovetail_console.requests import ApiRequest, RefusedError, internal_url, public_url
+from dovetail_console.requests import (
+    ApiRequest,
+    ConsoleServer,
+    RefusedError,
+    find_address,
+    internal_url,
+    public_url,
+)
 from dovetail_console.traffic import REDACTED, mask_fields, mask_headers, mask_url
 
 __all__ = ["SignIn"]
 
 _SECONDS = 300.0
-_MAX_WAITING = 100
+# Sign-ins that are under way, and those that began in the last minute: of all, and of one address.
+_MAX_UNDER_WAY, _MAX_OWN_UNDER_WAY = 100, 5
+_MAX_BEGUN, _MAX_OWN_BEGUN = 30, 5
+_MINUTE = 60.0
+# Seconds that a registration is used again, and for how many addresses of the page.
+_REGISTERED_SECONDS = 3600.0
+_MAX_REGISTERED = 8
 _CALLBACK = "/console/callback"
 _FORM = "application/x-www-form-urlencoded"
 # Members that are secrets here, besides those that any log leaves out.
@@ -61,32 +79,88 @@ _UNKNOWN = _PAGE.format(
 class SignIn:
     """The sign-ins that are under way."""
 
-    def __init__(self, streams: EventStreams) -> None:
+    def __init__(self, streams: EventStreams, clock: Callable[[], float] = time.monotonic) -> None:
         self._streams = streams
+        self._clock = clock
         # The state of the request -> the answer, which is the URL that the browser came back to.
         self._waiting: dict[str, asyncio.Future[str]] = {}
+        self._under_way: list[str] = []
+        # When sign-ins began, and from which address.
+        self._begun: list[tuple[float, str]] = []
+        # One sign-in at a time is on its way to the authorization page.
+        self._preparing = asyncio.Lock()
+        self._registered: dict[tuple[str, str], _Registration] = {}
 
     async def serve(self, given: ApiRequest) -> None:
         """Sign in, with an event for each step; raises RefusedError."""
         server = given.server
         if given.site.is_shared:
             raise RefusedError(501, "Sign-in needs one process: leave out --workers")
-        if len(self._waiting) >= _MAX_WAITING:
-            raise RefusedError(429, "Too many sign-ins are under way; finish or close them")
+        address = find_address(given.request)
+        self._count(address)
+        self._under_way.append(address)
+        try:
+            await self._serve(given, server)
+        finally:
+            self._under_way.remove(address)
+
+    def _count(self, address: str) -> None:
+        now = self._clock()
+        self._begun = [each for each in self._begun if now - each[0] < _MINUTE]
+        begun = [each for _, each in self._begun]
+        if (
+            len(self._under_way) >= _MAX_UNDER_WAY
+            or self._under_way.count(address) >= _MAX_OWN_UNDER_WAY
+            or len(begun) >= _MAX_BEGUN
+            or begun.count(address) >= _MAX_OWN_BEGUN
+        ):
+            raise RefusedError(429, "Too many sign-ins; finish or close them, or wait a minute")
+        self._begun.append((now, address))
+
+    async def _serve(self, given: ApiRequest, server: ConsoleServer) -> None:
         place = server.sign_in
         url = find_resource(server) or internal_url(given.request, server)
         url = url if place is None else place.url
         redirect_uri = public_url(given.request, _CALLBACK)
 
         async def work(stream: EventStream) -> None:
-            browser = _PageBrowser(redirect_uri, stream, self._waiting)
-            store = MemoryStore() if place is None else place.store
-            auth = OAuth(
-                grant=AuthorizationCode(browser), store=store, client_name="dovetail console"
-            )
-            await _sign_in(url, auth, stream, shows_token=place is None)
+            async with contextlib.AsyncExitStack() as preparing:
+                await preparing.enter_async_context(self._preparing)
+                store = self._open_store(url, redirect_uri) if place is None else place.store
+
+                async def prepared() -> None:
+                    if place is None:
+                        self._keep_registration(url, redirect_uri, store)
+                    await preparing.aclose()
+
+                browser = _PageBrowser(redirect_uri, stream, self._waiting, prepared)
+                auth = OAuth(
+                    grant=AuthorizationCode(browser), store=store, client_name="dovetail console"
+                )
+                await _sign_in(url, auth, stream, shows_token=place is None)
 
         await self._streams.serve(given.request, work)
+
+    def _open_store(self, url: str, redirect_uri: str) -> TokenStore:
+        """A store for one sign-in, with the registration of those before it."""
+        store = MemoryStore()
+        known = self._registered.get((url, redirect_uri))
+        if known is not None and self._clock() - known.made_at < _REGISTERED_SECONDS:
+            for key, record in known.records.items():
+                store.save(key, record)
+        return store
+
+    def _keep_registration(self, url: str, redirect_uri: str, store: TokenStore) -> None:
+        """Keep what is stored before the user's turn, which is the registration."""
+        found = {key: store.load(key) for key in store.list_keys()}
+        records = {key: record for key, record in found.items() if record is not None}
+        known = self._registered.pop((url, redirect_uri), None)
+        is_same = known is not None and known.records == records
+        while len(self._registered) >= _MAX_REGISTERED:
+            del self._registered[next(iter(self._registered))]
+        self._registered[url, redirect_uri] = (
+            known if known is not None and is_same else _Registration(self._clock(), records)
+        )
 
     def finish(self, request: HttpRequest) -> HttpResponse:
         """Serve the page that the authorization server redirects to."""
@@ -100,6 +174,11 @@ class SignIn:
         waiting.set_result(f"{public_url(request, _CALLBACK)}?{query}")
         page = _REFUSED if "error" in answer else _RECEIVED
         return HttpResponse(200, page.encode(), headers)
+
+
+class _Registration(NamedTuple):
+    made_at: float
+    records: dict[str, bytes]
 
 
 async def _sign_in(url: str, auth: OAuth, stream: EventStream, *, shows_token: bool) -> None:
@@ -188,26 +267,38 @@ class _PageBrowser(UserAgent):
     """Lets the page of the console open the authorization page."""
 
     def __init__(
-        self, uri: str, stream: EventStream, waiting: dict[str, asyncio.Future[str]]
+        self,
+        uri: str,
+        stream: EventStream,
+        waiting: dict[str, asyncio.Future[str]],
+        prepared: Callable[[], Awaitable[None]],
     ) -> None:
         self._uri = uri
         self._stream = stream
         self._waiting = waiting
+        self._prepared = prepared
 
     @contextlib.asynccontextmanager
     async def open(self, preferred: str | None) -> AsyncIterator[Redirect]:
         """Prepare one sign-in."""
-        redirect = _PageRedirect(self._stream, self._waiting)
+        redirect = _PageRedirect(self._stream, self._waiting, self._prepared)
         redirect.uri = self._uri
         yield redirect
 
 
 class _PageRedirect(Redirect):
-    def __init__(self, stream: EventStream, waiting: dict[str, asyncio.Future[str]]) -> None:
+    def __init__(
+        self,
+        stream: EventStream,
+        waiting: dict[str, asyncio.Future[str]],
+        prepared: Callable[[], Awaitable[None]],
+    ) -> None:
         self._stream = stream
         self._waiting = waiting
+        self._prepared = prepared
 
     async def visit(self, url: str) -> str:
+        await self._prepared()
         state = parse_qs(urlsplit(url).query)["state"][0]
         answer: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._waiting[state] = answer

@@ -10,9 +10,10 @@ from typing import Any
 import httpx
 import pytest
 
+from dovetail.auth import Guard, OAuth
 from dovetail.client import Client
 from tests.console.console_client import ConsoleClient
-from tests.console.pages import browse, make_server
+from tests.console.pages import browse, make_server, token_of
 from tests.console.serving import Served, serve_console, serve_file
 from tests.patience import CAP
 from tests.unit.client.auth.authority import fake_authority
@@ -119,6 +120,50 @@ def test_a_page_gets_the_token_for_its_own_server(tmp_path: Path) -> None:
                 assert events[1][1]["status"] == 401
             finally:
                 await asyncio.to_thread(context.__exit__, None, None, None)
+
+    asyncio.run(run())
+
+
+@pytest.mark.slow
+def test_strangers_make_the_server_register_once_and_ask_the_issuer_a_few_times() -> None:
+    async def run() -> None:
+        async with fake_authority() as fake:
+            # The server is its own authority, as far as a sign-in can tell.
+            guard = Guard(OAuth(fake.origin, resource=fake.url))
+            app = make_server().http_app(console=True, guard=guard)
+            transport = httpx.ASGITransport(app, client=("192.0.2.1", 1))
+            async with httpx.AsyncClient(
+                transport=transport, base_url="http://127.0.0.1:8000", timeout=CAP
+            ) as client:
+                headers = await token_of(client)
+                body = {"server": "shop"}
+                tasks = [
+                    asyncio.create_task(
+                        client.post("/console/api/sign-in", json=body, headers=headers)
+                    )
+                    for _ in range(30)
+                ]
+                # Those that are refused do not wait for a user.
+                done: set[asyncio.Task[httpx.Response]] = set()
+                while len(done) < 25:
+                    done, waiting = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+                assert {each.result().status_code for each in done} == {429}
+                # The others are all on the authorization page; a wrong answer ends none of them.
+                sign_in = app._api._sign_in
+                assert sign_in is not None
+                async with asyncio.timeout(CAP):
+                    while len(sign_in._waiting) < len(waiting):
+                        await asyncio.sleep(0.01)
+                wrong = await client.get("/console/callback?state=wrong&code=x&error=denied")
+                assert wrong.status_code == 410
+                assert len(sign_in._waiting) == len(waiting) == 5
+                assert fake.count("/register") == 1
+                for each in waiting:
+                    each.cancel()
+                await asyncio.wait(waiting)
+                # Those that were given up count for a minute.
+                answer = await client.post("/console/api/sign-in", json=body, headers=headers)
+                assert answer.status_code == 429
 
     asyncio.run(run())
 
