@@ -19,9 +19,11 @@ from dovetail_console.requests import (
     ConsoleSite,
     RefusedError,
     check_address,
+    has_token,
     prefers_html,
 )
 from dovetail_console.traffic import Traffic
+from dovetail_console.users import OneUser
 from dovetail_console.watching import WatchedApp
 
 __all__ = ["ConsoleApp", "add_console", "find_assets"]
@@ -93,6 +95,8 @@ class ConsoleApp(AppWrapper):
         self._site = site
         self._assets = find_assets()
         self._api = ConsoleApi(site)
+        # Of a target, whose credentials are those of the user.
+        self._user = OneUser() if site.mode == "target" else None
         for server in site.servers:
             if f"{server.path}/".startswith(f"{_PREFIX}/"):
                 raise UsageError(
@@ -113,7 +117,15 @@ class ConsoleApp(AppWrapper):
             ):
                 await self._serve(request, path.removeprefix(f"{_PREFIX}/") if is_below else None)
                 return
+            if self._user is not None and not has_token(request, self._site):
+                text = "Only the page of the console may use this address"
+                await request.respond(HttpResponse(403, codec.encode({"error": text})))
+                return
         await super().__call__(scope, receive, send)
+
+    def is_validated(self, request: Any) -> bool:
+        """Whether only the body is unchecked; requests for a target need the token each time."""
+        return self._user is None and super().is_validated(request)
 
     def end_streams(self) -> None:
         """End the streams of the console."""
@@ -152,7 +164,11 @@ class ConsoleApp(AppWrapper):
         asset = self._assets.get(name)
         if asset is None:
             raise RefusedError(404, "There is no such file in the console")
-        return self._send_index(asset) if name == INDEX else _send(asset, request)
+        if name != INDEX:
+            return _send(asset, request)
+        if self._user is not None:
+            self._user.check(request)
+        return self._send_index(asset)
 
     def _send_index(self, asset: Asset) -> HttpResponse:
         page = asset.read().body

@@ -28,6 +28,7 @@ __all__ = [
     "check_caller",
     "check_token",
     "find_address",
+    "has_token",
     "internal_url",
     "prefers_html",
     "public_url",
@@ -187,12 +188,17 @@ def check_address(request: HttpRequest, site: ConsoleSite) -> None:
         raise RefusedError(403, _NO_GUARD)
 
 
+def has_token(request: HttpRequest, site: ConsoleSite) -> bool:
+    """Whether the request has the token, which only the page knows."""
+    given = request.headers.get(_TOKEN, b"")
+    return hmac.compare_digest(given, site.token.encode())
+
+
 def check_token(request: HttpRequest, site: ConsoleSite) -> None:
     """Refuse what a page of another site could send: it cannot read the token."""
     if request.headers.get(b"sec-fetch-site", b"same-origin") not in (b"same-origin", b"none"):
         raise RefusedError(403, "The console takes requests from its own page only")
-    given = request.headers.get(_TOKEN, b"")
-    if not hmac.compare_digest(given, site.token.encode()):
+    if not has_token(request, site):
         raise RefusedError(403, "The X-Console-Token is missing or out of date; reload the page")
 
 

@@ -73,7 +73,7 @@ def serve_copy(job: Job) -> Answer:
     server = job.server
     call = job.read(CopiedCall, "a call")
     if call.style == "curl":
-        text = as_curl(call)
+        text = as_curl(call, server)
     else:
         write = as_python if call.style == "Python" else as_command
         text = write(call, server.target)
@@ -98,15 +98,19 @@ def as_python(call: CopiedCall, target: str) -> str:
     )
 
 
-def as_curl(call: CopiedCall) -> str:
-    """A curl command; legacy revisions need a session, which it starts."""
+def as_curl(call: CopiedCall, server: ServerFacts) -> str:
+    """A curl command; legacy revisions need a session, which it starts.
+
+    It goes to the URL of a target, if it has one, and else through the console.
+    """
     sent = call.request
+    dropped = ("Mcp-Session-Id", *(["X-Console-Token"] if server.is_remote else []))
     headers = "".join(
         f" \\\n  -H {_header(name, value)}"
         for name, value in sent.headers.items()
-        if name != "Mcp-Session-Id"
+        if name not in dropped
     )
-    curl = f"curl -sN {shlex.quote(sent.url)}{headers}"
+    curl = f"curl -sN {shlex.quote(server.url if server.is_remote else sent.url)}{headers}"
     revision = find_revision(sent.revision)
     if revision is not None and revision.family is Family.MODERN:
         return curl + _data(sent.body)

@@ -13,10 +13,12 @@ from dovetail_console.saved_calls import (
     as_curl,
     as_python,
 )
+from dovetail_console.workers import ServerFacts
 from tests.console.pages import browse, make_server, token_of
 
 EVIL = 'it\'s $(rm) "x"'
 URL = "http://127.0.0.1:8000/mcp"
+HERE = ServerFacts("shop", URL, URL)
 
 
 def make_call(revision: str = "2026-07-28", **headers: str) -> CopiedCall:
@@ -42,7 +44,7 @@ def test_a_program_has_the_values_as_python() -> None:
 
 
 def test_curl_never_has_the_secret() -> None:
-    text = as_curl(make_call(Authorization="Bearer secret", **{"X-Api-Key": "secret"}))
+    text = as_curl(make_call(Authorization="Bearer secret", **{"X-Api-Key": "secret"}), HERE)
     assert "secret" not in text
     assert '"Authorization: Bearer $TOKEN"' in text
     assert '"X-Api-Key: $TOKEN"' in text
@@ -50,10 +52,20 @@ def test_curl_never_has_the_secret() -> None:
 
 
 def test_curl_starts_a_session_for_legacy_revisions() -> None:
-    text = as_curl(make_call("2025-11-25", **{"Mcp-Session-Id": "old"}))
+    text = as_curl(make_call("2025-11-25", **{"Mcp-Session-Id": "old"}), HERE)
     assert text.count("curl -sN") == 3
     assert "old" not in text
     assert '"initialize"' in text
+
+
+def test_curl_goes_to_the_target_itself() -> None:
+    call = make_call(**{"X-Console-Token": "t"})
+    remote = ServerFacts("shop", "https://a.example/mcp", "", is_remote=True)
+    text = as_curl(call, remote)
+    assert text.startswith("curl -sN https://a.example/mcp")
+    assert "X-Console-Token" not in text
+    # A command has no URL: its calls go through the console.
+    assert "'X-Console-Token: t'" in as_curl(call, HERE)
 
 
 def post(name: str, body: Any) -> httpx.Response:

@@ -77,7 +77,7 @@ def test_a_target_is_used_with_the_login_of_the_page(tmp_path: Path) -> None:
             context = serve_console(fake.url, env=homes)
             served = await asyncio.to_thread(context.__enter__)
             try:
-                config, _ = await asyncio.to_thread(read_page, served)
+                config, page_token = await asyncio.to_thread(read_page, served)
                 [server] = config["servers"]
                 assert server["guard"]["oauth"] is True
                 events = [each async for each in sign_in(served, server["name"])]
@@ -88,7 +88,8 @@ def test_a_target_is_used_with_the_login_of_the_page(tmp_path: Path) -> None:
                 text = json.dumps(events)
                 for secret in (*fake.tokens, *fake.refresh_tokens):
                     assert secret not in text
-                async with Client(f"{served.base}/mcp", timeout=CAP) as client:
+                own = {"X-Console-Token": page_token}
+                async with Client(f"{served.base}/mcp", headers=own, timeout=CAP) as client:
                     assert (await client.call("work")).text == "done"
             finally:
                 await asyncio.to_thread(context.__exit__, None, None, None)

@@ -55,6 +55,7 @@ def test_a_command_is_served_behind_the_page(file: Path) -> None:
     with serve_console("--", sys.executable, "-m", "dovetail", "run", str(file)) as served:
         with ConsoleClient(served.base) as client:
             config = client.config()
+            own = {"X-Console-Token": client.token}
         assert config["mode"] == "target"
         assert config["watch"] is True
         [server] = config["servers"]
@@ -64,7 +65,7 @@ def test_a_command_is_served_behind_the_page(file: Path) -> None:
 
         async def use() -> None:
             for path in (server["endpoint"], *server["endpoints"].values()):
-                async with Client(f"{served.base}{path}", timeout=CAP) as client:
+                async with Client(f"{served.base}{path}", headers=own, timeout=CAP) as client:
                     assert (await client.call("add", {"a": 1, "b": 2})).data in (3, "3")
 
         run(use())

@@ -6,13 +6,16 @@ const META = 'meta[name="console-token"]';
 let token = document.querySelector(META).content;
 let credentials = () => ({});
 
+/** What requests of the page to this address need. */
+export const tokenHeader = () => ({ "X-Console-Token": token });
+
 /** Use the key of the server that is shown: its guard protects the API too. */
 export const useCredentials = (headers) => (credentials = headers);
 
 async function send(path, { body, signal } = {}, isRetry = false) {
   const response = await fetch(`api/${path}`, {
     method: body ? "POST" : "GET", body: body && JSON.stringify(body), cache: "no-store", signal,
-    headers: { "X-Console-Token": token, ...credentials(), ...(body && { "Content-Type": "application/json" }) },
+    headers: { ...tokenHeader(), ...credentials(), ...(body && { "Content-Type": "application/json" }) },
   });
   if (response.ok) return response;
   const text = await response.text();

@@ -9,7 +9,7 @@ import { hasTasks, mirrorHeaders, serverInfoOf } from "./wire.js";
 const LATEST_LEGACY = "2025-11-25";
 const CONNECT_MS = 15_000;
 const MAX_ROUNDS = 30;
-const SECRET = /^(authorization|x-api-key|mcp-session-id)$/i;
+const SECRET = /^(authorization|x-(api-key|console-token)|mcp-session-id)$/i;
 const QUESTIONS = ["elicitation/create", "sampling/createMessage", "roots/list"];
 const ignore = () => {};
 let count = 0;

@@ -1,5 +1,5 @@
 /** The state of the page for one server: connection, lists, calls, tasks, traffic. It never touches the document. */
-import { ask, loadConfig } from "./api.js";
+import { ask, loadConfig, tokenHeader } from "./api.js";
 import { McpClient, McpError, readTask, sleep } from "./mcp.js";
 import { Observable, memory, notices } from "./ui.js";
 
@@ -47,7 +47,9 @@ export class Session extends Observable {
 
   authHeaders = () => {
     const { key, header } = memory.get(`key:${this.name}`) ?? {};
-    return key ? { [header]: header.toLowerCase() === "authorization" ? `Bearer ${key}` : key } : {};
+    // The endpoint of a target uses the credentials of the user.
+    return { ...(this.config.mode === "target" && tokenHeader()),
+      ...(key && { [header]: header.toLowerCase() === "authorization" ? `Bearer ${key}` : key }) };
   };
 
   makeClient(revision, more) {
@@ -64,6 +66,8 @@ export class Session extends Observable {
       onEvent: (event, text) => client === this.client && this.#happened(event, text),
     }));
     if (this.state !== "lost") this.#become("connecting");
+    // A new process has a new token.
+    else await this.#hasNewProcess();
     try {
       await client.connect(this.config.revisions[0]);
     } catch (error) {
@@ -76,7 +80,6 @@ export class Session extends Observable {
     if (this.state === "lost") {
       this.restarts += 1;
       notices.add("The server is back. The lists were read again.");
-      this.#hasNewProcess();
     }
     this.#become("ready");
     this.setVisible(this.isVisible);
