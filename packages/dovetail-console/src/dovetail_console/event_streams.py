@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
 from dovetail.transports import HttpRequest
@@ -43,9 +43,10 @@ class EventStream:
         # The events and the comments come from two tasks.
         self._lock = asyncio.Lock()
 
-    async def open(self) -> None:
+    async def open(self, more: Sequence[tuple[bytes, bytes]] = ()) -> None:
         """Send the head of the response."""
         headers = [
+            *more,
             (b"content-type", b"text/event-stream"),
             (b"cache-control", b"no-store"),
             *SECURITY_HEADERS,
@@ -78,7 +79,10 @@ class EventStreams:
         self._running: set[asyncio.Task[None]] = set()
 
     async def serve(
-        self, request: HttpRequest, work: Callable[[EventStream], Coroutine[Any, Any, None]]
+        self,
+        request: HttpRequest,
+        work: Callable[[EventStream], Coroutine[Any, Any, None]],
+        headers: Sequence[tuple[bytes, bytes]] = (),
     ) -> None:
         """Send the events of `work`, which is cancelled if the page goes away.
 
@@ -87,7 +91,7 @@ class EventStreams:
         if len(self._running) >= _MAX_STREAMS:
             raise RefusedError(429, "Too many streams of the console are open; close other pages")
         stream = EventStream(request)
-        await stream.open()
+        await stream.open(headers)
         task = asyncio.create_task(work(stream))
 
         def stop() -> None:

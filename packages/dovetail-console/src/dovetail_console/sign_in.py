@@ -4,13 +4,17 @@ The browser comes back to `/console/callback`. Secrets are masked in what the pa
 itself is sent to the page only for a server at this address, whose requests the page sends itself.
 
 Whoever can load the page can start a sign-in, so the requests to the authorization server are
-limited: sign-ins are counted before they begin, and all of them use one registration.
+limited: sign-ins are counted before they begin, and all of them use one registration. A cookie
+binds a sign-in to its browser: nobody gets the token of a user whom they sent to their own sign-in.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import hmac
+import re
+import secrets
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, NamedTuple
@@ -57,6 +61,8 @@ _MINUTE = 60.0
 _REGISTERED_SECONDS = 3600.0
 _MAX_REGISTERED = 8
 _CALLBACK = "/console/callback"
+_COOKIE = "dovetail-console-sign-in"
+_COOKIE_VALUE = re.compile(rf"(?:^|;\s*){_COOKIE}=([A-Za-z0-9_-]{{32}})(?:;|$)")
 _FORM = "application/x-www-form-urlencoded"
 # Members that are secrets here, besides those that any log leaves out.
 _SECRET = frozenset(
@@ -82,8 +88,8 @@ class SignIn:
     def __init__(self, streams: EventStreams, clock: Callable[[], float] = time.monotonic) -> None:
         self._streams = streams
         self._clock = clock
-        # The state of the request -> the answer, which is the URL that the browser came back to.
-        self._waiting: dict[str, asyncio.Future[str]] = {}
+        # By the state of the request.
+        self._waiting: dict[str, _Waiting] = {}
         self._under_way: list[str] = []
         # When sign-ins began, and from which address.
         self._begun: list[tuple[float, str]] = []
@@ -122,6 +128,7 @@ class SignIn:
         url = find_resource(server) or internal_url(given.request, server)
         url = url if place is None else place.url
         redirect_uri = public_url(given.request, _CALLBACK)
+        browser_id = _read_cookie(given.request) or secrets.token_urlsafe(24)
 
         async def work(stream: EventStream) -> None:
             async with contextlib.AsyncExitStack() as preparing:
@@ -133,13 +140,18 @@ class SignIn:
                         self._keep_registration(url, redirect_uri, store)
                     await preparing.aclose()
 
-                browser = _PageBrowser(redirect_uri, stream, self._waiting, prepared)
+                visit = _Visit(redirect_uri, browser_id, stream, self._waiting, prepared)
                 auth = OAuth(
-                    grant=AuthorizationCode(browser), store=store, client_name="dovetail console"
+                    grant=AuthorizationCode(_PageBrowser(visit)),
+                    store=store,
+                    client_name="dovetail console",
                 )
                 await _sign_in(url, auth, stream, shows_token=place is None)
 
-        await self._streams.serve(given.request, work)
+        cookie = f"{_COOKIE}={browser_id}; Path=/; HttpOnly; SameSite=Lax"
+        cookie += "; Secure" if redirect_uri.startswith("https:") else ""
+        headers = [(b"set-cookie", cookie.encode())]
+        await self._streams.serve(given.request, work, headers)
 
     def _open_store(self, url: str, redirect_uri: str) -> TokenStore:
         """A store for one sign-in, with the registration of those before it."""
@@ -169,9 +181,14 @@ class SignIn:
         state = answer.get("state", [""])[0]
         waiting = self._waiting.get(state)
         headers = [(b"content-type", b"text/html; charset=utf-8"), (b"cache-control", b"no-store")]
-        if waiting is None or waiting.done():
+        # What is not the answer of the same browser ends nothing.
+        if (
+            waiting is None
+            or waiting.answer.done()
+            or not hmac.compare_digest(waiting.browser_id, _read_cookie(request))
+        ):
             return HttpResponse(410, _UNKNOWN.encode(), headers)
-        waiting.set_result(f"{public_url(request, _CALLBACK)}?{query}")
+        waiting.answer.set_result(f"{waiting.redirect_uri}?{query}")
         page = _REFUSED if "error" in answer else _RECEIVED
         return HttpResponse(200, page.encode(), headers)
 
@@ -263,36 +280,44 @@ def _mask_members(fields: dict[str, Any]) -> dict[str, Any]:
     return {**masked, **shown, **secret}
 
 
+class _Waiting(NamedTuple):
+    """A sign-in whose user is on the authorization page."""
+
+    # The URL that the browser comes back to.
+    answer: asyncio.Future[str]
+    redirect_uri: str
+    browser_id: str
+
+
+def _read_cookie(request: HttpRequest) -> str:
+    """The id of the browser; empty if it has none."""
+    found = _COOKIE_VALUE.search(request.headers.get(b"cookie", b"").decode("latin-1"))
+    return found[1] if found else ""
+
+
 class _PageBrowser(UserAgent):
     """Lets the page of the console open the authorization page."""
 
-    def __init__(
-        self,
-        uri: str,
-        stream: EventStream,
-        waiting: dict[str, asyncio.Future[str]],
-        prepared: Callable[[], Awaitable[None]],
-    ) -> None:
-        self._uri = uri
-        self._stream = stream
-        self._waiting = waiting
-        self._prepared = prepared
+    def __init__(self, visit: _Visit) -> None:
+        self._visit = visit
 
     @contextlib.asynccontextmanager
     async def open(self, preferred: str | None) -> AsyncIterator[Redirect]:
         """Prepare one sign-in."""
-        redirect = _PageRedirect(self._stream, self._waiting, self._prepared)
-        redirect.uri = self._uri
-        yield redirect
+        yield self._visit
 
 
-class _PageRedirect(Redirect):
+class _Visit(Redirect):
     def __init__(
         self,
+        redirect_uri: str,
+        browser_id: str,
         stream: EventStream,
-        waiting: dict[str, asyncio.Future[str]],
+        waiting: dict[str, _Waiting],
         prepared: Callable[[], Awaitable[None]],
     ) -> None:
+        self.uri = redirect_uri
+        self._browser_id = browser_id
         self._stream = stream
         self._waiting = waiting
         self._prepared = prepared
@@ -301,7 +326,7 @@ class _PageRedirect(Redirect):
         await self._prepared()
         state = parse_qs(urlsplit(url).query)["state"][0]
         answer: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-        self._waiting[state] = answer
+        self._waiting[state] = _Waiting(answer, self.uri, self._browser_id)
         try:
             await self._stream.send("open", {"url": url})
             async with asyncio.timeout(_SECONDS):

@@ -56,6 +56,11 @@ async def sign_in(served: Served, server: str) -> AsyncIterator[tuple[str, Any]]
                 data = json.loads(value)
                 yield event, data
                 if event == "open":
+                    # Somebody else's browser ends nothing, whoever is signed in there.
+                    async with httpx.AsyncClient(timeout=CAP) as other:
+                        page = await other.get(data["url"], follow_redirects=True)
+                        assert page.status_code == 410, page.text
+                        assert "Not signed in" in page.text
                     page = await client.get(data["url"], follow_redirects=True)
                     assert page.status_code == 200, page.text
                     assert "Signed in" in page.text
