@@ -8,6 +8,7 @@ import secrets
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import quote
 
 from dovetail.errors import UsageError
 from dovetail.transports import AppWrapper, HttpApp, HttpRequest, HttpResponse, ServedApp
@@ -140,7 +141,9 @@ class ConsoleApp(AppWrapper):
         try:
             check_address(request, self._site)
             if path is None:
-                location = f"{request.mount_point}{_PREFIX}/".encode()
+                # Relative, because a reverse proxy may have removed the start of the path.
+                last = "" if request.path else request.mount_point.rpartition("/")[2]
+                location = quote(f"{last}{_PREFIX}/" if last else _PREFIX[1:] + "/").encode()
                 response = HttpResponse(302, b"", [(b"location", location), _NO_STORE])
             elif path.startswith(_API):
                 response = await self._api.serve(request, path.removeprefix(_API))

@@ -168,8 +168,8 @@ def _describe_server(server: ConsoleServer, request: HttpRequest) -> dict[str, A
         "name": server.name,
         "title": server.app.info.title or server.name,
         "version": server.app.info.version,
-        "endpoint": _path(request, server.path),
-        "endpoints": {date: _path(request, path) for date, path in server.endpoints.items()},
+        "endpoint": _path(server.path),
+        "endpoints": {date: _path(path) for date, path in server.endpoints.items()},
         "guard": guard,
         "target": server.target or url,
         "clients": [
@@ -199,8 +199,9 @@ def describe_facts(server: ConsoleServer, request: HttpRequest) -> ServerFacts:
     )
 
 
-def _path(request: HttpRequest, path: str) -> str:
-    return quote(request.mount_point + path)
+def _path(path: str) -> str:
+    """The path of an endpoint from the page, which is one level below the mount point."""
+    return f"..{quote(path)}"
 
 
 def describe_guard(server: ConsoleServer) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hmac
+import re
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -36,6 +37,8 @@ __all__ = [
 
 T = TypeVar("T")
 _TOKEN = b"x-console-token"
+_PAGE = b"x-console-page"
+_PAGE_URL = re.compile(r"(?P<mount>https?://(?P<host>[^/?#\s]+)(?:/[^?#\s]*)?)/console/")
 _NO_GUARD = (
     "The console is available on a loopback address only, or with a guard that authenticates "
     "callers: add --keys or --issuer, or pass guard= to http_app()"
@@ -141,7 +144,18 @@ class ApiRequest:
 
 
 def public_url(request: HttpRequest, path: str = "") -> str:
-    """The URL of a path below the mount point, as the browser sees it."""
+    """The URL of a path below the mount point, as the browser sees it.
+
+    The page says where it is: behind a reverse proxy the process knows neither the scheme nor what
+    the proxy has removed from the path.
+    """
+    page = _PAGE_URL.fullmatch(request.headers.get(_PAGE, b"").decode("latin-1"))
+    if page is not None and page["host"].encode("latin-1") == request.headers.get(b"host"):
+        return page["mount"] + quote(path)
+    return _host_url(request, path)
+
+
+def _host_url(request: HttpRequest, path: str) -> str:
     scheme = request.scope.get("scheme", "http")
     host = request.headers.get(b"host", b"").decode("latin-1")
     return f"{scheme}://{host}{quote(request.mount_point + path)}"
@@ -155,7 +169,7 @@ def internal_url(request: HttpRequest, server: ConsoleServer) -> str:
     """
     allowed = server.app.options["allowed_hosts"]
     if allowed is not None and "*" not in allowed:
-        return public_url(request, server.path)
+        return _host_url(request, server.path)
     address = request.scope.get("server")
     if not address or address[1] is None:
         raise RefusedError(501, "The server has no address that this process can connect to")

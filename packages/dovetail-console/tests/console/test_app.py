@@ -28,7 +28,8 @@ def statuses(app: Any, *requests: tuple[str, str, dict[str, str]], root: str = "
         found = []
         for method, path, headers in requests:
             answer = await client.request(method, path, headers=headers)
-            found.append((answer.status_code, answer.headers.get("location")))
+            to = answer.next_request
+            found.append((answer.status_code, None if to is None else to.url.path))
         return found
 
     return browse(app, use, root=root)

@@ -33,7 +33,7 @@ def test_the_page_learns_where_the_server_is_and_how_to_use_it() -> None:
     assert found["process"]
     assert found["revisions"] == [each.date for each in reversed(REVISIONS)]
     assert (server["name"], server["title"], server["version"]) == ("shop", "The shop", "1.2.3")
-    assert server["endpoint"] == "/mcp"
+    assert server["endpoint"] == "../mcp"
     assert server["endpoints"] == {}
     assert server["guard"] == {"keys": False, "key_header": "Authorization", "oauth": False}
     assert server["target"] == "http://127.0.0.1:8000/mcp"
@@ -42,13 +42,13 @@ def test_the_page_learns_where_the_server_is_and_how_to_use_it() -> None:
 
 def test_a_mounted_console_has_the_prefix_in_its_paths() -> None:
     [server] = read_config(make_server().http_app(console=True), "/tools")["servers"]
-    assert server["endpoint"] == "/tools/mcp"
+    assert server["endpoint"] == "../mcp"
     assert server["target"] == "http://127.0.0.1:8000/tools/mcp"
 
 
 def test_an_endpoint_at_the_root_is_the_root() -> None:
     [server] = read_config(make_server().http_app("", console=True))["servers"]
-    assert server["endpoint"] == "/"
+    assert server["endpoint"] == "../"
 
 
 def test_the_page_learns_which_credentials_are_needed(tmp_path: Path) -> None:

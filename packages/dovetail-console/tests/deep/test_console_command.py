@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from urllib.parse import urljoin
 
 import pytest
 
@@ -65,7 +66,9 @@ def test_a_command_is_served_behind_the_page(file: Path) -> None:
 
         async def use() -> None:
             for path in (server["endpoint"], *server["endpoints"].values()):
-                async with Client(f"{served.base}{path}", headers=own, timeout=CAP) as client:
+                async with Client(
+                    urljoin(served.console, path), headers=own, timeout=CAP
+                ) as client:
                     assert (await client.call("add", {"a": 1, "b": 2})).data in (3, "3")
 
         run(use())

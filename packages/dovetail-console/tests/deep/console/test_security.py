@@ -45,7 +45,7 @@ def client(served: Served) -> Iterator[ConsoleClient]:
 def test_a_browser_is_redirected_and_other_clients_are_not(served: Served) -> None:
     html = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
     answer = httpx.get(f"{served.base}/", headers=html, timeout=CAP)
-    assert (answer.status_code, answer.headers["location"]) == (302, "/console/")
+    assert (answer.status_code, answer.headers["location"]) == (302, "console/")
     assert httpx.get(f"{served.base}/", timeout=CAP).status_code == 404
     stream = {"Accept": "text/html, text/event-stream"}
     assert httpx.get(f"{served.base}/", headers=stream, timeout=CAP).status_code == 404

@@ -15,7 +15,7 @@ export const useCredentials = (headers) => (credentials = headers);
 async function send(path, { body, signal } = {}, isRetry = false) {
   const response = await fetch(`api/${path}`, {
     method: body ? "POST" : "GET", body: body && JSON.stringify(body), cache: "no-store", signal,
-    headers: { ...tokenHeader(), ...credentials(), ...(body && { "Content-Type": "application/json" }) },
+    headers: { ...tokenHeader(), "X-Console-Page": new URL(".", location.href).href, ...credentials(), ...(body && { "Content-Type": "application/json" }) },
   });
   if (response.ok) return response;
   const text = await response.text();

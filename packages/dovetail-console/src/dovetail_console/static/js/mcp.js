@@ -262,7 +262,7 @@ export class McpClient {
       return Object.assign(await fetch(this.endpoint, { method, headers, body, signal, cache: "no-store" }), about);
     } catch (error) {
       if (signal?.aborted) throw error;
-      throw new McpError("network", `The server at ${this.endpoint} cannot be reached`, { isUnreachable: true });
+      throw new McpError("network", `The server at ${this.#url} cannot be reached`, { isUnreachable: true });
     }
   }
 

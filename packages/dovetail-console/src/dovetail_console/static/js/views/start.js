@@ -4,6 +4,8 @@ import { Markdown } from "../markdown.js";
 import { Data } from "../results.js";
 import { LongText, clockText, copy, linkTo, useObservable } from "../ui.js";
 
+const urlOf = ({ endpoint }) => new URL(endpoint, location.href).href;
+
 /** All servers: state, tools, and what to paste into which client. */
 export const Start = ({ servers, sessionOf }) => html`<div class="page"><h1>Servers</h1>
   ${servers.map(({ name }) => html`<${Card} key=${name} session=${sessionOf(name)} />`)}</div>`;
@@ -11,7 +13,7 @@ export const Start = ({ servers, sessionOf }) => html`<div class="page"><h1>Serv
 function Card({ session }) {
   const { name, server, state, error, lists: { tools } } = useObservable(session);
   return html`<section class="box"><h2><a href=${linkTo(name, "tools")}>${server.title}</a> <span class="muted">${server.version}</span></h2>
-    <p class="row"><span class="status ${state}">${error ?? state}</span>${tools && html`<span>${tools.length} tools</span>`}<code>${server.endpoint}</code></p>
+    <p class="row"><span class="status ${state}">${error ?? state}</span>${tools && html`<span>${tools.length} tools</span>`}<code>${urlOf(server)}</code></p>
     <${Snippets} server=${server} /></section>`;
 }
 
@@ -23,7 +25,7 @@ const Snippets = ({ server }) => html`<details><summary>Use it in a client</summ
 export function Overview({ session: { client, server, logs } }) {
   const { serverInfo = {}, instructions, excluded, capabilities, supported } = client;
   return html`<div class="page"><h2>${serverInfo.title ?? serverInfo.name ?? server.title} <span class="muted">${serverInfo.version}</span></h2>
-    <p><code>${new URL(server.endpoint, location.href).href}</code> ${client.revision}${supported && `, supports ${supported.join(", ")}`}</p>
+    <p><code>${urlOf(server)}</code> ${client.revision}${supported && `, supports ${supported.join(", ")}`}</p>
     ${instructions && html`<${Markdown} text=${instructions} />`}
     ${excluded.length > 0 && html`<h3>Tools left out</h3>${excluded.map((tool) => html`<p><code>${tool.name}</code>: x-mcp-header: ${tool.message}</p>`)}`}
     <h3>Capabilities</h3><${Data} value=${capabilities} />
