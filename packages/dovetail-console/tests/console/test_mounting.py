@@ -18,6 +18,7 @@ def test_a_console_works_inside_an_application_of_a_framework() -> None:
 
     async def use(client: httpx.AsyncClient) -> None:
         answer = await client.get("/tools/", headers={"Accept": "text/html"})
+        assert answer.next_request is not None
         assert str(answer.next_request.url) == "http://127.0.0.1:8000/tools/console/"
         headers = await token_of(client, "/tools")
         config = await client.get("/tools/console/api/config", headers=headers)
