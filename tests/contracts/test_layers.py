@@ -55,7 +55,8 @@ LAYERS: dict[str, tuple[str, ...]] = {
     # Interfaces and their default implementations; they hold bytes and know no protocol.
     "stores": ("errors", "state"),
     # The asyncio part: worker threads, deadlines, tasks, the calls in flight of one client.
-    "runtime": (*_PROTOCOL, "state", "core", "features", "eras", "stores"),
+    # Of `net`, the pauses between attempts.
+    "runtime": (*_PROTOCOL, "state", "core", "features", "eras", "stores", "net"),
     "server": (*_RUNTIME, "extensions"),
     "transports": (*_SERVER, "net"),
     "client": (*_SERVER, "net", "oauth"),

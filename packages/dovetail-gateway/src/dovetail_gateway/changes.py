@@ -24,7 +24,7 @@ from dovetail.core.changes import ChangeEvent, ChangeKind
 from dovetail.errors import DovetailError, RpcError, TransportError
 from dovetail.net.background import BackgroundTasks
 from dovetail.net.backoff import backoff
-from dovetail.stores.cluster import Cluster
+from dovetail.runtime.processes import Processes
 from dovetail.wire import codec
 from dovetail_gateway.connection import UpstreamConnection, UpstreamFeed
 from dovetail_gateway.upstream import ProxyCaller, Upstream
@@ -86,11 +86,11 @@ class ChangeRelay:
         self._tell: Callable[[bytes], None] | None = None
         self._closed = False
 
-    def join(self, cluster: Cluster, topic: str) -> None:
+    def join(self, processes: Processes, topic: str) -> None:
         """Tell the other processes of a cluster, and take what they tell."""
         topic = f"{topic}:change"
-        self._tell = partial(cluster.publish, topic)
-        cluster.on_message(topic, self._changed_elsewhere)
+        self._tell = partial(processes.publish, topic)
+        processes.on_message(topic, self._changed_elsewhere)
 
     def attach(self, connection: UpstreamConnection) -> None:
         """Subscribe to the lists of a new connection."""

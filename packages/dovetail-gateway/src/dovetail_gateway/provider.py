@@ -47,11 +47,11 @@ class ProxyProvider(Provider):
     def join(self, membership: Membership) -> None:
         """Make the proxy a part of a cluster."""
         super().join(membership)
-        proxy, cluster = self._proxy, membership.cluster
+        proxy, processes = self._proxy, membership.processes
         # Proxies are told apart by their place, which is the same in all processes.
         topic = "proxy:" + "/".join(membership.path)
-        proxy.forwarder.routed.join(cluster, topic)
-        proxy.relay.join(cluster, topic)
+        proxy.forwarder.routed.join(processes, topic)
+        proxy.relay.join(processes, topic)
         proxy.upstream_tasks.join(membership.keys)
 
     async def read_resource(self, call: Call, uri: str) -> list[ResourceContents]:

@@ -19,9 +19,9 @@ from dovetail.core.link import Outgoing
 from dovetail.core.principal import owner_of
 from dovetail.errors import RpcError, StoreError, ToolError
 from dovetail.runtime.link import NullLink
+from dovetail.runtime.processes import Processes
 from dovetail.spec.models import Params
 from dovetail.spec.revisions import Revision, find_revision
-from dovetail.stores.cluster import Cluster
 from dovetail.wire import codec
 from dovetail_gateway.questions import CallLocation, KeptCall, KeptCalls, ask_in_retry, gone
 
@@ -115,32 +115,32 @@ class RoutedCalls:
     def __init__(self, kept: KeptCalls, read: Callable[[KeptCall], Routed]) -> None:
         self._kept = kept
         self._read = read
-        self._cluster: Cluster | None = None
+        self._processes: Processes | None = None
         self._topic = ""
         # Own calls that wait here for the outcome of a call elsewhere, and own kept calls that
         # continue for a caller elsewhere, by attempt.
         self._waiting: dict[str, Call] = {}
         self._continued: dict[str, KeptCall] = {}
 
-    def join(self, cluster: Cluster, topic: str) -> None:
+    def join(self, processes: Processes, topic: str) -> None:
         """Exchange calls with the processes of a cluster; `topic` names this proxy there."""
-        self._cluster, self._topic = cluster, topic
-        cluster.on_request(f"{topic}:retry", self._answer)
-        cluster.on_message(f"{topic}:ended", self._end)
-        cluster.on_message(f"{topic}:message", self._pass_on)
+        self._processes, self._topic = processes, topic
+        processes.on_request(f"{topic}:retry", self._answer)
+        processes.on_message(f"{topic}:ended", self._end)
+        processes.on_message(f"{topic}:message", self._pass_on)
 
     def place_of(self, kept: KeptCall) -> CallLocation:
         """Return where this process keeps a call."""
-        return CallLocation(kept.id, "" if self._cluster is None else self._cluster.node)
+        return CallLocation(kept.id, "" if self._processes is None else self._processes.node)
 
     def is_elsewhere(self, place: CallLocation) -> bool:
         """Whether another process keeps the call."""
-        return self._cluster is not None and place.node not in ("", self._cluster.node)
+        return self._processes is not None and place.node not in ("", self._processes.node)
 
     async def go_on(self, call: Call, place: CallLocation) -> Routed:
         """Continue a call that another process keeps; raises what that process answers."""
-        cluster = self._cluster
-        assert cluster is not None
+        processes = self._processes
+        assert processes is not None
         attempt = secrets.token_hex(8)
         retry = _Retry(
             place.id,
@@ -151,12 +151,12 @@ class RoutedCalls:
         )
         self._waiting[attempt] = call
         try:
-            raw = await cluster.request(place.node, f"{self._topic}:retry", codec.encode(retry))
+            raw = await processes.request(place.node, f"{self._topic}:retry", codec.encode(retry))
         except asyncio.CancelledError:
-            cluster.send(place.node, f"{self._topic}:ended", attempt.encode())
+            processes.send(place.node, f"{self._topic}:ended", attempt.encode())
             raise
         except StoreError:
-            if cluster.problem is not None:
+            if processes.problem is not None:
                 raise
             # The process has ended, and the call with it.
             raise gone() from None
@@ -195,9 +195,9 @@ class RoutedCalls:
         """Return the call that gets progress and log messages in place of the retry."""
         call = Call(first.id, first.method, Params(meta=retry.meta), first.era, first.peer)
         call.services, call.principal = first.services, first.principal
-        assert self._cluster is not None
+        assert self._processes is not None
         topic = f"{self._topic}:message"
-        call.link = _NodeLink(self._cluster, node, topic, retry.attempt)
+        call.link = _NodeLink(self._processes, node, topic, retry.attempt)
         return call
 
     def _end(self, node: str, message: bytes) -> None:
@@ -221,10 +221,10 @@ class RoutedCalls:
 class _NodeLink(NullLink):
     """Sends the messages of a call to the process that its caller is connected to."""
 
-    __slots__ = ("_attempt", "_cluster", "_node", "_topic")
+    __slots__ = ("_attempt", "_node", "_processes", "_topic")
 
-    def __init__(self, cluster: Cluster, node: str, topic: str, attempt: str) -> None:
-        self._cluster = cluster
+    def __init__(self, processes: Processes, node: str, topic: str, attempt: str) -> None:
+        self._processes = processes
         self._node = node
         self._topic = topic
         self._attempt = attempt
@@ -232,7 +232,7 @@ class _NodeLink(NullLink):
     def send(self, message: Outgoing) -> None:
         """Send a notification; there are no requests to a modern caller."""
         told = _Message(self._attempt, message.method, message.params or Raw(b"{}"))
-        self._cluster.send(self._node, self._topic, codec.encode(told))
+        self._processes.send(self._node, self._topic, codec.encode(told))
 
 
 def _read_outcome(call: Call, place: CallLocation, raw: bytes) -> Routed:

@@ -107,8 +107,9 @@ class ProxyTasks:
         self._known: dict[str, _Known] = {}
 
     def join(self, keys: Callable[[], Sequence[bytes]]) -> None:
-        """Use the keys of a cluster, so that all its processes accept the ids."""
-        self._keys = keys
+        """Use the keys of a cluster, if it has any, so that all its processes accept the ids."""
+        own = self._keys
+        self._keys = lambda: keys() or own()
 
     def attach(self, connection: UpstreamConnection) -> None:
         """Take over what a new connection says about the upstream."""

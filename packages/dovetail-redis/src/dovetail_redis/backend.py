@@ -69,6 +69,8 @@ _VERSION_BYTES = 8
 # Milliseconds after the last lease for which the last token is kept; then the clock is ahead of it.
 _TOKEN_MS = 86_400_000
 _SCAN = 1000
+# Kinds of operations that may fail alone: without memory, or for a user without all rights.
+_READS, _WRITES, _SCRIPTS, _MESSAGES = "reads", "writes", "scripts", "messages"
 # The version of the records; backends with different ones refuse to work on the same keys.
 _FORMAT = b"1"
 
@@ -183,9 +185,11 @@ class RedisBackend(Backend):
         self._pubsub: Any = None
         self._listener: asyncio.Task[None] | None = None
         self._redis: Any = None
-        # The last problem, when it was logged, and until when no command is tried.
-        self._problem = ""
-        self._logged_at = self._away_until = -math.inf
+        # By kind of operation: why it fails, and the last problem in the log with its time.
+        self._problems: dict[str, str] = {}
+        self._logged: dict[str, tuple[str, float]] = {}
+        # Until when no command is tried, and why.
+        self._away_until, self._away = -math.inf, ""
 
     async def open(self) -> None:
         """Prepare the connections, which are made when they are needed."""
@@ -245,25 +249,39 @@ class RedisBackend(Backend):
         if redis is not None:
             await redis.aclose()
 
-    async def _do(self, command: Awaitable[T]) -> T:
+    async def _do(self, command: Awaitable[T], kind: str = _READS) -> T:
         try:
-            return await command
+            answer = await command
         except _ERRORS as error:
             problem = StoreError(f"{self._url}: {str(error) or type(error).__name__}")
+            self._note(kind, problem.reason)
             await self._look_at(error, problem)
             raise problem from None
+        if self._problems:
+            self._note(kind, None)
+        return answer
+
+    def _note(self, kind: str, problem: str | None) -> None:
+        """Set why a kind of operations fails, or that it succeeds, and log a new problem."""
+        if problem is None:
+            self._problems.pop(kind, None)
+        else:
+            self._problems[kind] = problem
+            now = asyncio.get_running_loop().time()
+            logged, at = self._logged.get(kind, ("", 0.0))
+            if problem != logged or now - at > _LOG_SECONDS:
+                self._logged[kind] = problem, now
+                logger.error("%s", StoreError(problem))
+        self.problem = next(iter(self._problems.values()), None)
 
     async def _look_at(self, error: Exception, problem: StoreError) -> None:
-        """Log a new problem, and drop the idle connections to a server that cannot be used.
+        """Drop the idle connections to a server that cannot be used.
 
         They are lost as well, or another server will be at the address soon.
         """
-        now = asyncio.get_running_loop().time()
-        if problem.reason != self._problem or now - self._logged_at > _LOG_SECONDS:
-            self._problem, self._logged_at = problem.reason, now
-            logger.error("%s", problem)
         if isinstance(error, RedisTimeoutError):
-            self._away_until = now + _AWAY
+            self._away_until = asyncio.get_running_loop().time() + _AWAY
+            self._away = problem.reason
         is_lost = isinstance(error, RedisConnectionError | RedisTimeoutError | ReadOnlyError)
         if is_lost and self._redis is not None:
             with contextlib.suppress(*_ERRORS):
@@ -274,12 +292,14 @@ class RedisBackend(Backend):
         if self._redis is None:
             raise StoreError(f"{self._url}: the backend is not open")
         if asyncio.get_running_loop().time() < self._away_until:
-            raise StoreError(self._problem)
+            raise StoreError(self._away)
         return self._redis
 
     async def _run(self, script: str, keys: Sequence[str], *arguments: Any) -> Any:
         client = self._commands
-        return await self._do(self._scripts[script](keys=keys, args=arguments, client=client))
+        return await self._do(
+            self._scripts[script](keys=keys, args=arguments, client=client), _SCRIPTS
+        )
 
     def _key(self, kind: str, name: str) -> str:
         return f"{self._prefix}{kind}:{name}"
@@ -307,7 +327,8 @@ class RedisBackend(Backend):
         stored, name = _pack(new) + data, self._key("v", key)
         if fence is None and version in (None, ABSENT):
             px = None if ttl is None else _ms(ttl)
-            is_set = await self._do(self._commands.set(name, stored, px=px, nx=version == ABSENT))
+            command = self._commands.set(name, stored, px=px, nx=version == ABSENT)
+            is_set = await self._do(command, _WRITES)
         else:
             keys, conditions = self._conditions(name, version, fence)
             px = 0 if ttl is None else _ms(ttl)
@@ -450,8 +471,7 @@ class RedisBackend(Backend):
             try:
                 await self._receive(pubsub)
             except _ERRORS as error:
-                if self._pubsub is not None or delay == _FIRST_DELAY:
-                    logger.warning("messages cannot be received from %s: %s", self._url, error)
+                self._note(_MESSAGES, f"{self._url}: no messages are received: {error}")
                 if self._pubsub is not None:
                     delay = _FIRST_DELAY
             finally:
@@ -476,6 +496,7 @@ class RedisBackend(Backend):
         # Always one channel, so that the connection is made.
         await pubsub.subscribe(*(self._channels + each for each in ("", *self._subscribed)))
         self._pubsub = pubsub
+        self._note(_MESSAGES, None)
         waits_for_answer = False
         while True:
             message = await pubsub.get_message(timeout=_TIMEOUT / 2)

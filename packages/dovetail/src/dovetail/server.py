@@ -52,6 +52,7 @@ from dovetail.runtime.auth_backend import AuthBackend
 from dovetail.runtime.connection import Connection
 from dovetail.runtime.engine import Engine, Lifespan
 from dovetail.runtime.key_files import find_state_keys
+from dovetail.runtime.processes import Processes
 from dovetail.runtime.provider import Membership, Provider
 from dovetail.runtime.runner import HandlerRunner
 from dovetail.runtime.shared_bus import SharedBus
@@ -139,8 +140,9 @@ class Server:
         # For tests: provider -> the one to use instead.
         self.dependency_overrides: dict[Callable[..., Any], Callable[..., Any]] = {}
         self._state, self._shared = open_state(self.options.state, name)
+        self._processes = Processes(self._state) if self._state.is_shared else None
         self._bus: Bus[ChangeEvent] = (
-            MemoryBus() if self._shared is None else SharedBus(self._shared.cluster)
+            MemoryBus() if self._processes is None else SharedBus(self._processes)
         )
         self._extensions = Extensions()
         if isinstance(extensions, Mapping):
@@ -189,14 +191,15 @@ class Server:
         )
         if state_keys is not None:
             eras.sealer.follow(state_keys)
-        if self._shared is not None:
-            membership = Membership(self._shared.cluster, lambda: eras.sealer.keys)
+        if self._processes is not None:
+            membership = Membership(self._processes, lambda: eras.sealer.keys)
             self.provider.membership = membership
         self._lifespan = Lifespan(None if lifespan is None else lambda: _enter(lifespan, self))
         if self._shared is not None:
             self._lifespan.add(self._shared.opened)
-        if self._state.is_shared:
+        if self._processes is not None:
             self._lifespan.add(self._state.opened)
+            self._lifespan.add(self._processes.opened)
             eras.rounds.set_store(self._state.used_rounds)
         self._tasks = self._make_tasks()
         self._offers_tasks = False
@@ -220,6 +223,7 @@ class Server:
             options=self.options,
             tasks=self._tasks,
             state=self._state,
+            processes=self._processes,
             shared=self._shared,
         )
         self._tasks.attach(self.engine)

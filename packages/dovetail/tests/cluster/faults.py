@@ -16,7 +16,7 @@ from tests.cluster.wire import answer_question, call, start_session
 
 __all__ = ["FAULTS", "PREPARE", "Fault", "inflict", "until_shared", "with_login"]
 
-_USER = "ACL SETUSER shop on ~* +@all resetpass >"
+_USER = "ACL SETUSER shop on ~* &* +@all resetpass >"
 PREPARE = (f"{_USER}secret",)
 
 
@@ -37,18 +37,18 @@ class Fault:
 
 
 FAULTS = (
-    Fault("killed", ["kill"], ["start"], problem="cannot connect"),
+    Fault("killed", ["kill"], ["start"], problem="connecting to"),
     Fault("restarted empty", ["kill", "start"], [], is_noticed=False),
     Fault("flushed", ["FLUSHALL"], [], is_noticed=False),
-    Fault("paused", ["pause"], ["resume"], problem="does not answer"),
+    Fault("paused", ["pause"], ["resume"], problem="Timeout"),
     Fault("disconnected", ["CLIENT KILL TYPE normal"], [], is_noticed=False),
     Fault("out of memory", ["CONFIG SET maxmemory 1"], ["CONFIG SET maxmemory 0"]),
-    Fault("read-only", ["REPLICAOF 127.0.0.1 1"], ["REPLICAOF NO ONE"], problem="READONLY"),
+    Fault("read-only", ["REPLICAOF 127.0.0.1 1"], ["REPLICAOF NO ONE"], problem="read only"),
     Fault(
         "wrong password",
         [f"{_USER}other", "CLIENT KILL USER shop"],
         [f"{_USER}secret"],
-        problem="WRONGPASS",
+        problem="invalid username-password",
     ),
     Fault(
         "records of another version",
@@ -57,9 +57,9 @@ FAULTS = (
         problem="format 7",
     ),
     Fault(
-        "another type under the key of the bus",
-        ["DEL dovetail:shop:bus", "SET dovetail:shop:bus text"],
-        ["DEL dovetail:shop:bus"],
+        "another type under the key of the messages",
+        ["DEL dovetail:l:shop/messages", "SET dovetail:l:shop/messages text"],
+        ["DEL dovetail:l:shop/messages"],
         is_noticed=False,
         problem="WRONGTYPE",
     ),

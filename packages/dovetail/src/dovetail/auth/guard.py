@@ -100,8 +100,8 @@ class Guard:
     def protect(self, engine: Engine, transport: str) -> Engine:
         """A copy of the engine with the permissions, limits and middleware of this guard."""
         self._engine = engine
-        if self._metrics is not None and engine.shared is not None:
-            self._metrics.watch(engine.shared.cluster)
+        if self._metrics is not None and engine.processes is not None:
+            self._metrics.watch(engine)
         dispatcher = engine.dispatcher
         max_bytes = self._limits.max_result_bytes
         middleware = self._middleware

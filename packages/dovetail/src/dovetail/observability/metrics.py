@@ -8,8 +8,7 @@ from collections.abc import Awaitable
 from typing import Any
 
 from dovetail.core.middleware import CallNext, Request, transparent
-from dovetail.runtime.engine import PublicDocument
-from dovetail.stores.cluster import Cluster
+from dovetail.runtime.engine import Engine, PublicDocument
 
 __all__ = ["Metrics"]
 
@@ -32,11 +31,11 @@ class Metrics:
         self._seconds = 0.0
         self._bytes = 0
         self._in_flight = 0
-        self._cluster: Cluster | None = None
+        self._engine: Engine | None = None
 
-    def watch(self, cluster: Cluster) -> None:
-        """Also render the state of the cluster that the server is part of."""
-        self._cluster = cluster
+    def watch(self, engine: Engine) -> None:
+        """Also render what the server shares with other processes."""
+        self._engine = engine
 
     @transparent
     def __call__(self, request: Request[Any], call_next: CallNext[Any]) -> Awaitable[Any]:
@@ -86,19 +85,22 @@ class Metrics:
         ]
         for status, number in sorted(self._rejections.items()):
             lines.append(f'dovetail_refused_total{{status="{status}"}} {number}')
-        if self._cluster is not None:
-            lines += _render_cluster(self._cluster)
+        if self._engine is not None:
+            lines += _render_shared(self._engine)
         return "\n".join(lines) + "\n"
 
 
-def _render_cluster(cluster: Cluster) -> list[str]:
-    counts = cluster.statistics
-    metrics = (
-        ("dovetail_store_reachable", "gauge", int(cluster.problem is None)),
-        ("dovetail_cluster_messages_total", "counter", counts.messages),
-        ("dovetail_cluster_resets_total", "counter", counts.resets),
-        ("dovetail_tasks_taken_over_total", "counter", counts.tasks_taken_over),
-    )
+def _render_shared(engine: Engine) -> list[str]:
+    processes = engine.processes
+    assert processes is not None
+    metrics = [
+        ("dovetail_store_reachable", "gauge", int(engine.state.backend.problem is None)),
+        ("dovetail_cluster_messages_total", "counter", processes.messages),
+        ("dovetail_cluster_resets_total", "counter", processes.resets),
+    ]
+    if engine.shared is not None:
+        taken_over = engine.shared.cluster.statistics.tasks_taken_over
+        metrics.append(("dovetail_tasks_taken_over_total", "counter", taken_over))
     return [
         line
         for name, kind, value in metrics

@@ -19,6 +19,7 @@ from dovetail.core.link import SessionStateStore
 from dovetail.core.options import Options
 from dovetail.core.principal import Permission
 from dovetail.eras.select import Eras
+from dovetail.runtime.processes import Processes
 from dovetail.runtime.state import ServerState
 from dovetail.stores.bus import Bus
 from dovetail.stores.shared_stores import SharedStores
@@ -114,6 +115,8 @@ class Engine(NamedTuple):
     options: Options
     tasks: Any
     state: ServerState
+    # The processes that have the same state; None if no other process can have it.
+    processes: Processes | None = None
     # The stores of a cluster on Redis.
     shared: SharedStores | None = None
     # What the guard of a transport allows to all its callers.
@@ -153,8 +156,8 @@ def find_health_page(
         return _not_ready("draining", "the process is shutting down")
     if not engine.lifespan.started:
         return _not_ready("starting", "the lifespan of the server has not started")
-    if engine.shared is not None and engine.shared.cluster.problem is not None:
-        return _not_ready("unavailable", "the shared store cannot be reached; see the log")
+    if engine.state.is_shared and engine.state.backend.problem is not None:
+        return _not_ready("unavailable", "the shared store cannot be used; see the log")
     return _OK
 
 

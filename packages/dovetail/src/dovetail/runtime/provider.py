@@ -19,9 +19,9 @@ from dovetail.features.resources import Resources
 from dovetail.features.tools import Tools
 from dovetail.runtime.auth_backend import AuthBackend
 from dovetail.runtime.engine import Engine
+from dovetail.runtime.processes import Processes
 from dovetail.spec.header_params import HeaderParams
 from dovetail.spec.models import ReadResourceResult, ResourceContents, Tool
-from dovetail.stores.cluster import Cluster
 
 __all__ = ["KINDS", "Found", "Membership", "Mounted", "Provider", "Source"]
 
@@ -59,7 +59,7 @@ class Source(Protocol):
 class Membership(NamedTuple):
     """The cluster that a server is part of, also as a mounted server."""
 
-    cluster: Cluster
+    processes: Processes
     # Returns the keys that all processes have.
     keys: Callable[[], Sequence[bytes]]
     # The prefixes that lead to the server, the same in all processes.

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from dovetail.core.changes import ChangeEvent, ChangeKind
+from dovetail.runtime.processes import Processes
 from dovetail.stores.bus import MemoryBus
-from dovetail.stores.cluster import Cluster
 from dovetail.wire import codec
 
 __all__ = ["SharedBus"]
@@ -31,11 +31,11 @@ class _Change(Struct, omit_defaults=True):
 class SharedBus:
     """Publishes changes in this process and in all others."""
 
-    def __init__(self, cluster: Cluster) -> None:
-        self._cluster = cluster
+    def __init__(self, processes: Processes) -> None:
+        self._processes = processes
         self._local: MemoryBus[ChangeEvent] = MemoryBus()
-        cluster.on_message(_TOPIC, self._receive)
-        cluster.on_reset(self._look_again)
+        processes.on_message(_TOPIC, self._receive)
+        processes.on_lost(self._look_again)
 
     def publish(self, event: ChangeEvent) -> None:
         """Call all subscribers in this thread, and those of other processes."""
@@ -43,7 +43,7 @@ class SharedBus:
         # The store of items tells other processes of them, in the step in which it saves them.
         if event.item is None and not event.is_local:
             change = _Change(event.what.value, event.uri)
-            self._cluster.publish(_TOPIC, codec.encode(change))
+            self._processes.publish(_TOPIC, codec.encode(change))
 
     def subscribe(self, listener: Callable[[ChangeEvent], None]) -> Callable[[], None]:
         """Call `listener` for every event until the returned function is called."""

@@ -112,6 +112,9 @@ class Published(NamedTuple):
 class Backend(ABC):
     """A place for state: the memory of a process, a file, a database."""
 
+    problem: str | None = None
+    """Why it cannot be used, or not in full, as far as it is known; None if it can."""
+
     # How many servers use it, and who opens or closes it.
     _users = 0
     _turn: asyncio.Lock | None = None

@@ -186,10 +186,13 @@ class SQLiteBackend(Backend):
             if any(job.writes for job in batch):
                 self._sweep()
             run("COMMIT")
+            if any(job.writes for job in batch):
+                self.problem = None
         except sqlite3.Error as error:
             if self._database.in_transaction:
                 with suppress(sqlite3.Error):
                     run("ROLLBACK")
+            self.problem = str(error)
             outcomes = [(None, _to_store_error(error))] * len(batch)
         for job, outcome in zip(batch, outcomes, strict=True):
             job.done(*outcome)

@@ -77,7 +77,7 @@ def test_a_server_whose_store_is_away_is_not_ready_and_does_not_say_where_it_is(
     assert (lives.status_code, ready.status_code) == (200, 503)
     assert ready.json() == {
         "status": "unavailable",
-        "reason": "the shared store cannot be reached; see the log",
+        "reason": "the shared store cannot be used; see the log",
     }
 
 
