@@ -299,7 +299,7 @@ class _Site:
 def _refuse_own_sessions(endpoints: Sequence[AppEndpoint], workers: int) -> None:
     for _, app in endpoints:
         assert isinstance(app.server, Server)
-        if not app.legacy.is_stateless and app.server.engine.shared is None:
+        if not app.legacy.is_stateless and app.server.engine.processes is None:
             raise UsageError(
                 f"--workers {workers}: {app.server.name!r} keeps the sessions of legacy clients in "
                 "the memory of one process, and their next request may reach another; share them "

@@ -26,7 +26,7 @@ from dovetail.eras.legacy.back_channel import BackChannel
 from dovetail.eras.legacy.era import LegacyEra, announce, era_of
 from dovetail.eras.legacy.lifecycle import legacy_methods, negotiate
 from dovetail.eras.legacy.session import LegacySession
-from dovetail.eras.legacy.session_fields import change_session, read_session, session_fields
+from dovetail.eras.legacy.session_fields import read_session, refresh_session, session_fields
 from dovetail.eras.modern.envelope import Admitted, admit, is_modern, may_be_modern, recall
 from dovetail.eras.modern.era import ModernEra, discover_methods
 from dovetail.eras.modern.mrtr import InputRounds
@@ -51,10 +51,10 @@ __all__ = [
     "Eras",
     "LegacySession",
     "announce",
-    "change_session",
     "id_in_use",
     "no_batches",
     "read_session",
+    "refresh_session",
     "session_fields",
     "speaks_modern",
 ]

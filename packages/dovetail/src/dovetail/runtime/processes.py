@@ -15,7 +15,7 @@ import logging
 import math
 import secrets
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
 
 import msgspec
 from msgspec import Struct
@@ -26,7 +26,7 @@ from dovetail.runtime.state import ServerState
 from dovetail.state import Backend, LogPage, Published, Retention
 from dovetail.state.backend import stop_task
 
-__all__ = ["Processes", "follow"]
+__all__ = ["DEAD_AFTER", "Processes", "follow"]
 
 logger: logging.Logger = logging.getLogger("dovetail")
 
@@ -39,7 +39,7 @@ RequestHandler = Callable[[str, bytes], Awaitable[bytes]]
 _KEPT = Retention(max_entries=20_000, max_bytes=4 * 1024 * 1024, max_age=86_400.0)
 # Seconds between two signs of life, and after the last one until a node counts as dead.
 _BEAT = 0.5
-_DEAD_AFTER = 2.0
+DEAD_AFTER = 2.0
 # Seconds between two looks at a log about which no message has arrived.
 _LOOK = 1.0
 _PAGE = 1000
@@ -139,13 +139,13 @@ class Processes:
         while True:
             try:
                 # Extending the time needs no memory, which may be exhausted.
-                if await backend.get(key, ttl=_DEAD_AFTER) is None:
+                if await backend.get(key, ttl=DEAD_AFTER) is None:
                     self._note_absence()
-                    await backend.set(key, b"", ttl=_DEAD_AFTER)
+                    await backend.set(key, b"", ttl=DEAD_AFTER)
                 elif backend.problem is not None:
                     # Both kinds of writes: one with a condition may be forbidden alone.
-                    number = await backend.set(key, b"", ttl=_DEAD_AFTER) or 0
-                    await backend.set(key, b"", ttl=_DEAD_AFTER, version=number)
+                    number = await backend.set(key, b"", ttl=DEAD_AFTER) or 0
+                    await backend.set(key, b"", ttl=DEAD_AFTER, version=number)
             except StoreError:
                 self._note_absence()
             tried.set()
@@ -163,7 +163,7 @@ class Processes:
             return True
         if await self._backend.get(self._key(self.node)) is None:
             self._note_absence()
-        return asyncio.get_running_loop().time() - self._away_at < _DEAD_AFTER
+        return asyncio.get_running_loop().time() - self._away_at < DEAD_AFTER
 
     # -- sending --------------------------------------------------------------------------------
 
@@ -187,9 +187,9 @@ class Processes:
         entry = _pack(_Message(self.node, topic, data))
         self._add(self._log(node), entry, next(self._numbers), _KEPT)
 
-    def append_later(self, log: str, data: bytes, retention: Retention) -> None:
-        """Append to a log when the backend can be used again."""
-        self._add(log, data, 0, retention)
+    def append(self, log: str, data: bytes, retention: Retention) -> None:
+        """Append to another log as soon as the backend can be used; from any thread."""
+        self._add(log, data, next(self._numbers), retention)
 
     def _add(self, log: str, entry: bytes, number: int, retention: Retention) -> None:
         if self._loop is None:
@@ -354,7 +354,7 @@ class Processes:
 
 async def follow(
     backend: Backend, log: str, after: int = 0, *, every: float = _LOOK
-) -> AsyncIterator[LogPage]:
+) -> AsyncGenerator[LogPage, None]:
     """The pages of a log after a position, without end.
 
     A page without entries follows about each `every` seconds, also while the backend cannot be

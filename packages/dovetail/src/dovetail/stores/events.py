@@ -1,31 +1,14 @@
 """Stream events, kept for clients that reconnect.
 
-The default implementation keeps a limited number of bytes per stream in memory. An event id is
-`<stream>_<number>`: the stream and the position in it.
+A limited number of bytes per stream, in memory. An event id is `<stream>_<number>`: the stream and
+the position in it.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from typing import Protocol
 
-__all__ = ["EventLog", "MemoryEventLog"]
-
-
-class EventLog(Protocol):
-    """The events of one stream, oldest first."""
-
-    def append(self, message: bytes) -> bytes:
-        """Store an event; returns its id."""
-
-    def after(self, id: bytes) -> list[tuple[bytes, bytes]] | None:
-        """The events after `id`, or None if some of them are no longer stored."""
-
-    def complete(self) -> None:
-        """No more events will follow."""
-
-    def drop(self) -> None:
-        """Delete what other processes can read."""
+__all__ = ["MemoryEventLog"]
 
 
 class MemoryEventLog:
@@ -58,17 +41,6 @@ class MemoryEventLog:
         if seen > self._last or (self._events and seen < self._events[0][0] - 1):
             return None
         return [(self._id(n), message) for n, message in self._events if n > seen]
-
-    @property
-    def oldest(self) -> int:
-        """The number of the oldest event that is stored."""
-        return self._events[0][0] if self._events else 0
-
-    def complete(self) -> None:
-        """Does nothing: the stream knows that it has finished."""
-
-    def drop(self) -> None:
-        """Does nothing: no other process can read the events."""
 
     def _id(self, number: int) -> bytes:
         return f"{self._stream}_{number}".encode()

@@ -3,29 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-import gc
-import weakref
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
 
-from dovetail.state.redis_url import parse_url
-from dovetail.stores.redis.connection import RedisConnection
-from dovetail.stores.redis.node import RedisNode
 from tests.cluster.faults import FAULTS, PREPARE, Fault, inflict, until_shared, with_login
 from tests.cluster.in_process import ServedCluster, serving_cluster
 from tests.cluster.redis_server import RedisServer, running_redis
 from tests.cluster.shop import make_shop
 from tests.cluster.wire import (
     Answer,
-    Session,
     answer_question,
     call,
     initialize,
-    start_session,
 )
-from tests.patience import CAP
 from tests.unit.fakes import drive
 
 
@@ -36,20 +28,18 @@ def test_a_fault_of_redis(fault: Fault, tmp_path: Path) -> None:
         async with serving_cluster(make_shop, url) as cluster:
             one, other = cluster.ports
             await until_shared(*cluster.ports)
-            session = await start_session(one)
-            assert session is not None
             question = await call(one, "order")
             await asyncio.to_thread(inflict, server, fault.begin)
-            await check_unshared(cluster, session)
+            await check_unshared(cluster)
             while fault.problem not in (find_problem(cluster) or ""):
                 await asyncio.sleep(0.01)
             if fault.is_noticed:
                 await until_refused(lambda: answer_question(question, other, 1))
                 await until_refused(lambda: initialize(other))
-            await check_unshared(cluster, session)
+            await check_unshared(cluster)
             await asyncio.to_thread(inflict, server, fault.end)
             await until_shared(*cluster.ports)
-            await check_unshared(cluster, session)
+            await check_unshared(cluster)
 
     with running_redis(tmp_path) as server:
         inflict(server, PREPARE)
@@ -62,7 +52,7 @@ def test_redis_is_absent_at_the_start(tmp_path: Path) -> None:
     async def run() -> None:
         async with serving_cluster(make_shop, redis.url) as cluster:
             question = await call(cluster.ports[0], "order")
-            await check_unshared(cluster, None)
+            await check_unshared(cluster)
             assert "connecting to" in (find_problem(cluster) or "")
             await until_refused(lambda: answer_question(question, cluster.ports[1], 1))
             await asyncio.to_thread(redis.start)
@@ -86,7 +76,7 @@ def test_a_slow_redis_delays_only_what_needs_it(
             await until_shared(*cluster.ports)
             slow = asyncio.create_task(slow_down())
             for _ in range(3):
-                await check_unshared(cluster, None)
+                await check_unshared(cluster)
                 question = await call(cluster.ports[0], "order")
                 answer = await answer_question(question, cluster.ports[1], 2)
                 assert answer.text == "2 ordered"
@@ -96,44 +86,13 @@ def test_a_slow_redis_delays_only_what_needs_it(
     drive(run())
 
 
-def test_a_redis_that_hangs_does_not_fill_the_memory(tmp_path: Path) -> None:
-    async def run(server: RedisServer) -> None:
-        node = RedisNode(parse_url(server.url), "test")
-        async with node.opened():
-            server.pause()
-            kept = [
-                weakref.ref(each)
-                for each in gc.get_objects()
-                if isinstance(each, RedisConnection) and not each.closed.done()
-            ]
-            assert kept
-            async with asyncio.timeout(CAP):
-                while node.problem is None or node.client.problem is None:
-                    node.publish("topic", bytes(1000))
-                    await asyncio.sleep(0.001)
-            # What was waiting is gone with the connections, and nothing more is stored.
-            for _ in range(1000):
-                node.publish("topic", bytes(1000))
-            async with asyncio.timeout(CAP):
-                while any(not each.closed.done() for each in filter(None, (one() for one in kept))):
-                    await asyncio.sleep(0.01)
-            server.resume()
-            while node.problem is not None:
-                await asyncio.sleep(0.01)
-
-    with running_redis(tmp_path) as server:
-        drive(run(server))
-
-
 # -- what is checked -----------------------------------------------------------------------------
 
 
-async def check_unshared(cluster: ServedCluster, session: Session | None) -> None:
+async def check_unshared(cluster: ServedCluster) -> None:
     """Calls that need no shared state are served by every process."""
     for port in cluster.ports:
         assert (await call(port, "add", a=1, b=2)).text == "3"
-    if session is not None:
-        assert (await session.call(cluster.ports[0], "add", a=1, b=2)).text == "3"
 
 
 def find_problem(cluster: ServedCluster) -> str | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import random
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -17,6 +16,7 @@ from dovetail import Server
 from dovetail.auth import ApiKeys, Guard
 from dovetail.auth.api_keys import KeyFile
 from dovetail.errors import StoreError
+from dovetail_redis import RedisBackend
 from tests.cluster.in_process import serving_cluster
 from tests.cluster.legacy_client import INITIALIZE, LegacyClient, read_events
 from tests.cluster.redis_server import RedisServer, running_redis
@@ -133,9 +133,7 @@ def test_an_answer_that_cannot_be_stored_is_not_accepted(
     asyncio.run(run())
 
 
-@pytest.mark.parametrize(
-    "fault", ["FLUSHALL", "CLIENT KILL TYPE pubsub", "CLIENT KILL TYPE normal"]
-)
+@pytest.mark.parametrize("fault", ["CLIENT KILL TYPE pubsub", "CLIENT KILL TYPE normal"])
 def test_an_answer_that_was_accepted_arrives(tmp_path: Path, fault: str) -> None:
     async def run(redis: RedisServer) -> None:
         async with two_processes(redis.url) as (session, _):
@@ -219,38 +217,123 @@ def test_a_stream_is_resumed_in_another_process(cluster_url: str) -> None:
     asyncio.run(run())
 
 
-@pytest.mark.parametrize("lost", ["some", "the last"])
-def test_events_that_were_lost_on_the_way_are_sent_again(
-    cluster_url: str, monkeypatch: pytest.MonkeyPatch, lost: str
+async def first_event(events: AsyncIterator[tuple[str, str]]) -> tuple[str, str]:
+    """The id and the data of the first event with data."""
+    async for id, data in events:
+        if data:
+            return id, data
+    raise AssertionError("the stream ended without an event")
+
+
+class CutOff(RedisBackend):
+    """A backend that can be cut off from Redis."""
+
+    away = False
+
+    async def _run(self, *given: Any) -> Any:
+        if self.away:
+            raise StoreError("cut off")
+        return await super()._run(*given)
+
+
+async def cut_stream(
+    url: str, at: int, until: int, *, progress: int = 20, gap: float = 0.05
+) -> tuple[list[int], dict[str, Any]]:
+    """The progress and the answer of a call whose process is cut off from event `at` to `until`.
+
+    The stream is read at the other process from the first event on.
+    """
+    backends: list[CutOff] = []
+
+    def make(url: str) -> Server:
+        backends.append(CutOff(url))
+        return make_shop(backends[-1])  # type: ignore[arg-type]
+
+    async with (
+        asyncio.timeout(CAP),
+        serving_cluster(make, url) as cluster,
+        httpx.AsyncClient(timeout=CAP) as http,
+    ):
+        session = LegacyClient(http, cluster.urls)
+        await session.start(0)
+        await session.ready(0)
+        told: list[int] = []
+        async with session.streamed_call(0, "count", number=progress, gap=gap) as direct:
+            id, data = await first_event(direct)
+            told.append(json.loads(data)["params"]["progress"])
+            async with session.stream(1, **{"last-event-id": id}) as events:
+                async for _, data in events:
+                    if not data:
+                        continue
+                    message = json.loads(data)
+                    if "params" not in message:
+                        return told, message
+                    told.append(message["params"]["progress"])
+                    if told[-1] == at:
+                        backends[0].away = True
+                        loop = asyncio.get_running_loop()
+                        loop.call_later((until - at) * gap, setattr, backends[0], "away", False)
+            raise AssertionError(f"the stream ended without an answer after {told}")
+
+
+@pytest.mark.parametrize(("at", "until"), [(5, 10), (15, 40)], ids=["between", "at the end"])
+def test_a_process_that_is_cut_off_for_a_moment_leaves_no_gap(
+    cluster_url: str, at: int, until: int
 ) -> None:
-    async def run() -> None:
-        async with two_processes(cluster_url) as (session, servers), asyncio.timeout(CAP):
-            shared = servers[0].engine.shared
-            assert shared is not None
-            send, sent, chance = shared.cluster.send, 0, random.Random(1)
+    told, answer = asyncio.run(cut_stream(cluster_url, at, until))
+    assert told == list(range(1, 21))
+    assert "counted to 20" in json.dumps(answer)
 
-            def drop(node: str, topic: str, message: bytes) -> None:
-                nonlocal sent
-                sent += 1
-                is_lost = chance.random() < 0.3 if lost == "some" else sent in range(6, 20)
-                if not is_lost:
-                    send(node, topic, message)
 
-            monkeypatch.setattr(shared.cluster, "send", drop)
+def test_a_process_that_is_cut_off_for_long_tells_that_events_are_lost(cluster_url: str) -> None:
+    told, answer = asyncio.run(cut_stream(cluster_url, 5, 150))
+    assert told == list(range(1, len(told) + 1))
+    assert answer["id"] == "call"
+    assert "were lost" in answer["error"]["message"]
+
+
+def test_after_redis_has_lost_its_contents_sessions_are_unknown(tmp_path: Path) -> None:
+    async def run(redis: RedisServer) -> None:
+        async with two_processes(redis.url) as (session, _), asyncio.timeout(CAP):
             await session.start(0)
             await session.ready(0)
-            async with session.streamed_call(0, "count", number=10, gap=0.05) as events:
-                async for id, data in events:
-                    if data:
-                        last = id
-                        break
-            progress = [1]
-            async with session.stream(1, **{"last-event-id": last}) as events:
+            async with session.streamed_call(0, "count", number=1000, gap=0.05) as events:
+                id, _ = await first_event(events)
+                async with session.stream(1, **{"last-event-id": id}) as resumed:
+                    await asyncio.to_thread(redis.command, "FLUSHALL")
+                    rest = [data async for _, data in resumed if data]
+                # The call ends with its session.
+                rest += [data async for _, data in events]
+                assert not any('"result"' in data for data in rest)
+            assert (await session.call(0, "add", a=1, b=2)).status_code == 404
+            del session.headers["mcp-session-id"]
+            await session.start(1)
+            await session.ready(0)
+            assert (await session.call(1, "add", a=1, b=2)).status_code == 200
+
+    with running_redis(tmp_path) as redis:
+        asyncio.run(run(redis))
+
+
+def test_two_processes_share_sessions_in_a_file(tmp_path: Path) -> None:
+    async def run() -> None:
+        url = f"sqlite:///{tmp_path / 'state'}"
+        async with two_processes(url) as (session, servers), asyncio.timeout(CAP):
+            await session.start(0, elicitation={})
+            await session.ready(1)
+            async with session.stream(0) as events:
+                await session.post(1, "resources/subscribe", {"uri": "shop://news"})
+                servers[1].resource_updated("shop://news")
                 async for _, data in events:
-                    if data and "params" in json.loads(data):
-                        progress.append(json.loads(data)["params"]["progress"])
-            assert "counted to 10" in data
-            assert progress == list(range(1, 11))
+                    if "shop://news" in data:
+                        break
+            async with session.streamed_call(0, "count", number=20, gap=0.02) as events:
+                id, _ = await first_event(events)
+            async with session.stream(1, **{"last-event-id": id}) as events:
+                told = [json.loads(data) async for _, data in events if data]
+            progress = [each["params"]["progress"] for each in told if "params" in each]
+            assert progress == list(range(2, 21))
+            assert "result" in told[-1]
 
     asyncio.run(run())
 

@@ -55,12 +55,3 @@ def test_an_empty_log_has_no_ids() -> None:
 
 def test_a_stream_may_be_named_anything() -> None:
     assert filled(b"a", b"b", stream="a_b").after(b"a_b_0") == [(b"a_b_1", b"b")]
-
-
-def test_the_oldest_stored_event_is_known() -> None:
-    assert MemoryEventLog("7", 100).oldest == 0
-    log = filled(b"a" * 40, b"b" * 40, b"c" * 40)
-    assert log.oldest == 1
-    log.complete()
-    log.drop()
-    assert log.after(b"7_1") == [(b"7_2", b"c" * 40)]

@@ -19,7 +19,12 @@ from dovetail.spec.models import ClientInfo
 from dovetail.spec.revisions import LEGACY
 from dovetail.wire import codec
 
-__all__ = ["HANDSHAKE", "change_session", "read_session", "session_fields"]
+__all__ = [
+    "HANDSHAKE",
+    "read_session",
+    "refresh_session",
+    "session_fields",
+]
 
 HANDSHAKE = "handshake"
 _REVISIONS = {revision.date: revision for revision in LEGACY}
@@ -58,17 +63,25 @@ def read_session(fields: Mapping[str, bytes]) -> LegacySession | None:
         return None
     session = LegacySession(revision, handshake.client, handshake.capabilities, handshake.log_rank)
     session.declared = frozenset(handshake.declared)
-    change_session(session, fields)
+    _change_session(session, fields)
     return session
 
 
-def change_session(session: LegacySession, changes: Mapping[str, bytes | None]) -> None:
+def _change_session(session: LegacySession, changes: Mapping[str, bytes | None]) -> None:
     """Apply changed fields; None removes one. Unknown fields are ignored."""
     for field, value in changes.items():
         kind, _, name = field.partition(" ")
         change = _CHANGES.get(kind)
         if change is not None:
             change(session, name, value)
+
+
+def refresh_session(session: LegacySession, fields: Mapping[str, bytes]) -> None:
+    """Set what may change to what is stored, except for own changes that are not stored yet."""
+    session.uris = {field[4:] for field in fields if field.startswith("uri ")}
+    session.tasks = {field[5:] for field in fields if field.startswith("task ")}
+    _change_session(session, fields)
+    _change_session(session, session.unshared or {})
 
 
 def _set_ready(session: LegacySession, name: str, value: bytes | None) -> None:

@@ -7,7 +7,6 @@ from contextlib import asynccontextmanager
 from urllib.parse import quote
 
 from dovetail.state.redis_url import parse_url
-from dovetail.stores.redis.events import RedisEvents
 from dovetail.stores.redis.node import RedisNode
 from dovetail.stores.redis.tasks import RedisTasks
 
@@ -19,7 +18,6 @@ class RedisStores:
 
     def __init__(self, url: str, name: str) -> None:
         self.cluster = RedisNode(parse_url(url), quote(name, safe=""))
-        self.events = RedisEvents(self.cluster)
         self.tasks = RedisTasks(self.cluster)
 
     @asynccontextmanager

@@ -582,7 +582,7 @@ class HttpApp:
 
 def _legacy_endpoint(engine: Engine, options: HttpAppOptions) -> LegacyEndpoint:
     stateless = options["stateless"] or not options["streaming"]
-    if engine.shared is None or stateless:
+    if engine.processes is None or stateless:
         return LegacyEndpoint(
             engine,
             max_sessions=options["max_sessions"],
@@ -592,7 +592,7 @@ def _legacy_endpoint(engine: Engine, options: HttpAppOptions) -> LegacyEndpoint:
         )
     return ClusterEndpoint(
         engine,
-        engine.shared,
+        engine.processes,
         max_sessions=options["max_sessions"],
         session_lifetime=options["session_lifetime"],
     )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dovetail.eras.legacy.session import LegacySession
 from dovetail.eras.legacy.session_fields import (
     HANDSHAKE,
-    change_session,
     read_session,
+    refresh_session,
     session_fields,
 )
 from dovetail.spec.models import ClientInfo
@@ -53,10 +53,23 @@ def test_changes_of_a_shared_session_have_the_same_effect_elsewhere() -> None:
     session.subscribe("a://c")
     session.unsubscribe("a://b")
     session.watch_task("t")
-    change_session(other, session.unshared or {})
+    refresh_session(other, {**session_fields(session), "log": b"5"})
     assert session_fields(other) == session_fields(session)
-    change_session(other, {"task t": None})
-    assert other.tasks == set()
+    assert other.log_rank == 5
+    refresh_session(other, {})
+    assert (other.tasks, other.uris) == (set(), set())
+
+
+def test_own_changes_are_not_undone_before_they_are_stored() -> None:
+    session = make_session()
+    session.share("id")
+    stored = {**session_fields(session), "uri a://b": b"", "task t": b""}
+    session.unsubscribe("a://b")
+    session.subscribe("a://c")
+    session.watch_task("u")
+    refresh_session(session, stored)
+    assert session.uris == {"a://c"}
+    assert session.tasks == {"t", "u"}
 
 
 def test_unknown_fields_are_ignored_and_unknown_revisions_refused() -> None:

@@ -1,22 +1,22 @@
 """POST, GET and DELETE of legacy clients in a cluster: any process serves any session.
 
-A process keeps copies of the sessions it has served. Changes are stored and sent to all processes
-before the response, so the next request finds them wherever it arrives.
+Each request reads its session from the store. What a message has changed is stored, and the other
+processes can know it, before the response is sent.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import itertools
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine, Iterable
 from typing import Any
 
 from dovetail.core.call import Call
 from dovetail.core.principal import Principal, owner_of
 from dovetail.errors import RpcError, StoreError
 from dovetail.runtime.engine import Engine
-from dovetail.stores.shared_stores import SharedStores
+from dovetail.runtime.processes import Processes
+from dovetail.transports.asgi.in_flight import HttpCounts
 from dovetail.transports.asgi.messages import (
     HttpRequest,
     HttpResponse,
@@ -27,53 +27,34 @@ from dovetail.transports.asgi.messages import (
     watch_for_disconnect,
 )
 from dovetail.transports.asgi.reply import Reply
-from dovetail.transports.streamable_http.legacy.cluster_messages import (
-    LEFT,
-    Left,
-    Take,
-    Taken,
-    pack,
-    take_topic,
-    unpack,
-)
 from dovetail.transports.streamable_http.legacy.cluster_session import (
-    GENERAL,
-    NO_REQUESTS,
-    Answer,
+    LISTENER,
     ClusterSession,
+    ClusterSessions,
 )
 from dovetail.transports.streamable_http.legacy.endpoint import (
     LAST_EVENT_ID,
-    SESSION_ID,
+    UNKNOWN,
     LegacyEndpoint,
 )
 from dovetail.transports.streamable_http.legacy.post_link import PostLink, SessionPostLink
-from dovetail.transports.streamable_http.legacy.remote_streams import (
-    Follower,
-    Followers,
-    RemoteReply,
-    StreamId,
-)
 from dovetail.transports.streamable_http.legacy.session import HttpSession
-from dovetail.transports.streamable_http.legacy.session_copies import SessionCopies
+from dovetail.transports.streamable_http.legacy.stream_logs import GENERAL, Follower, Position
 from dovetail.wire import codec
+from dovetail.wire.framing import encode_sse
 from dovetail.wire.messages import Incoming, Malformed, Request
 
 __all__ = ["ClusterEndpoint"]
 
-_numbers = itertools.count(1)
+# Seconds until a new connection has taken its stream.
+_TIMEOUT = 5.0
 
 
 class ClusterEndpoint(LegacyEndpoint):
     """Serves the legacy sessions of all processes."""
 
     def __init__(
-        self,
-        engine: Engine,
-        shared: SharedStores,
-        *,
-        max_sessions: int,
-        session_lifetime: float,
+        self, engine: Engine, processes: Processes, *, max_sessions: int, session_lifetime: float
     ) -> None:
         super().__init__(
             engine,
@@ -82,20 +63,13 @@ class ClusterEndpoint(LegacyEndpoint):
             stateless=False,
             streaming=True,
         )
-        self._shared = shared
-        # A process may have several applications; each has its own streams.
-        number = f"{next(_numbers)}"
-        self._copies = SessionCopies(
-            engine,
-            shared,
-            self.sessions,
-            limit=max_sessions,
-            lifetime=session_lifetime,
-            producer=f"{shared.cluster.node}.{number}",
+        self._stored = ClusterSessions(
+            engine, processes, limit=max_sessions, lifetime=session_lifetime
         )
-        self._followers = Followers(shared.cluster, shared.events)
-        shared.cluster.on_message(LEFT, self._receive_left)
-        shared.cluster.on_request(take_topic(number), self._give_stream)
+
+    @property
+    def _own_sessions(self) -> Iterable[ClusterSession]:
+        return self._stored.local
 
     # -- POST ---------------------------------------------------------------------------------
 
@@ -105,72 +79,54 @@ class ClusterEndpoint(LegacyEndpoint):
         """Return the response to a message or batch, or a coroutine that writes it."""
         if isinstance(message, Request) and message.method == "initialize":
             return super().begin(request, message, principal)
-        session = self._copy_of(request.headers)
-        if session is None or not session.is_current:
-            return self._begin_after_loading(request, message, principal)
-        self._copies.mark_used(session)
-        response = super().begin(request, message, principal)
-        # Taken now: the requests of a session run side by side.
-        answers = session.take_answers()
-        if isinstance(response, HttpResponse):
-            if answers or session.has_unshared_changes:
-                return self._respond_after_sharing(request, message, session, response, answers)
-        elif answers:
-            return self._answer_before(request, message, session, response, answers)
-        return response
+        return self._serve(request, message, principal)
 
-    async def _begin_after_loading(
+    async def _serve(
         self, request: RequestView, message: Incoming, principal: Principal | None
     ) -> None:
         try:
-            session = await self._load(request.headers)
+            session = await self._read(request.headers, principal)
         except StoreError as error:
             await self._fail(request, message, error)
             return
-        response = super().begin(request, message, principal)
-        answers = [] if session is None else session.take_answers()
-        if isinstance(response, HttpResponse):
-            await self._respond_after_sharing(request, message, session, response, answers)
-        elif session is not None and answers:
-            await self._answer_before(request, message, session, response, answers)
-        else:
-            await response
-
-    async def _answer_before(
-        self,
-        request: RequestView,
-        message: Incoming,
-        session: ClusterSession,
-        response: Coroutine[Any, Any, None],
-        answers: Sequence[Answer],
-    ) -> None:
-        """Respond to a batch when the answers in it are stored."""
+        if isinstance(session, tuple):
+            await self._refuse(request, *session, message)
+            return
+        response = self._begin(request, message, principal, session)
+        # Taken now: the requests of a session run side by side.
+        answers = session.take_answers()
         try:
-            await session.give(answers)
+            await self._stored.give(session, answers)
+            if isinstance(response, HttpResponse):
+                await session.share()
         except StoreError as error:
-            response.close()
+            if not isinstance(response, HttpResponse):
+                response.close()
             await self._fail(request, message, error)
         else:
-            await response
+            await (
+                respond(request.transmit, *response)
+                if isinstance(response, HttpResponse)
+                else response
+            )
+        finally:
+            self._stored.release(session)
 
-    async def _respond_after_sharing(
-        self,
-        request: RequestView,
-        message: Incoming,
-        session: ClusterSession | None,
-        response: HttpResponse,
-        answers: Sequence[Answer],
-    ) -> None:
-        """Respond when other processes can know what the message has changed or answered."""
-        try:
-            if session is not None:
-                await session.give(answers)
-                if session.has_unshared_changes:
-                    await session.share()
-        except StoreError as error:
-            await self._fail(request, message, error)
-        else:
-            await respond(request.transmit, *response)
+    async def _read(
+        self, headers: dict[bytes, bytes], principal: Principal | None
+    ) -> ClusterSession | tuple[int, str]:
+        """The session of a request, or the status and error text. Raises StoreError."""
+        id = self._find_id(headers)
+        if isinstance(id, tuple):
+            return id
+        assert id is not None  # there are sessions
+        session = await self._stored.read(id)
+        if session is None:
+            return UNKNOWN
+        if session.owner != owner_of(principal):
+            self._stored.release(session)
+            return UNKNOWN
+        return session
 
     async def _fail(self, request: RequestView, message: Incoming | None, error: RpcError) -> None:
         id = message.id if isinstance(message, Request | Malformed) else None
@@ -192,165 +148,136 @@ class ClusterEndpoint(LegacyEndpoint):
         except StoreError as error:
             await self._fail(request, message, error)
 
-    # -- sessions -----------------------------------------------------------------------------
-
     def _new_session(self, principal: Principal | None) -> ClusterSession:
-        return self._copies.new(principal)
+        return self._stored.new(principal)
 
     async def _keep(self, session: HttpSession, owner: str) -> None:
         assert isinstance(session, ClusterSession)
-        await self._copies.keep(session, owner)
-
-    def _end_expired(self) -> None:
-        self._copies.leave_unused()
-
-    def _copy_of(self, headers: dict[bytes, bytes]) -> ClusterSession | None:
-        id = headers.get(SESSION_ID)
-        return None if id is None else self._copies.find(id.decode("latin-1"))
-
-    async def _load(self, headers: dict[bytes, bytes]) -> ClusterSession | None:
-        id = headers.get(SESSION_ID)
-        return None if id is None else await self._copies.load(id.decode("latin-1"))
-
-    # -- streams that are read in another process -----------------------------------------------
-
-    def _receive_left(self, _node: str, data: bytes) -> None:
-        message = unpack(Left, data)
-        session = self._copies.named(message.session)
-        if session is not None:
-            session.stop_remote(message.stream, message.token)
-
-    async def _give_stream(self, node: str, data: bytes) -> bytes:
-        take = unpack(Take, data)
-        session = self._copies.named(take.session)
-        seen = StreamId(take.last_event_id).seen
-        reply = RemoteReply(self._shared.cluster, node, take.token, seen)
-        is_known = session is not None and session.move_stream(
-            take.stream, take.last_event_id, reply
-        )
-        return pack(Taken(is_known))
+        await self._stored.keep(session, owner)
 
     # -- GET and DELETE -------------------------------------------------------------------------
 
     async def get(self, request: HttpRequest, principal: Principal | None) -> None:
         """Open the stream for unrelated messages, or resume a broken stream."""
         try:
-            session = await self._ready_copy(request.headers)
-            if session is None or session.owner != owner_of(principal):
-                await super().get(request, principal)
+            session = await self._read(request.headers, principal)
+            if isinstance(session, tuple):
+                await self._refuse(request, *session)
                 return
-            self._copies.mark_used(session)
-            last_event_id = request.headers.get(LAST_EVENT_ID)
-            if last_event_id is None:
-                await self._claim_general(session)
-                await super().get(request, principal)
-                return
-            stream = StreamId(last_event_id)
-            if stream.node == self._shared.cluster.node or not stream.endpoint:
-                await super().get(request, principal)
-                return
-            await self._resume_elsewhere(request, session, stream)
-        except StoreError as error:
-            await self._fail(request, None, error)
-
-    async def _ready_copy(self, headers: dict[bytes, bytes]) -> ClusterSession | None:
-        session = self._copy_of(headers)
-        if session is not None and session.is_current:
-            return session
-        return await self._load(headers)
-
-    async def _claim_general(self, session: ClusterSession) -> None:
-        """Make this process the one that sends messages which belong to no request."""
-        node = self._shared.cluster.node
-        if session.general_node != node:
-            await session.share_fields({GENERAL: node.encode()})
-
-    async def _resume_elsewhere(
-        self, request: HttpRequest, session: ClusterSession, stream: StreamId
-    ) -> None:
-        reply = Reply(request.transmit)
-        follower = Follower(session.name, stream, reply)
-        is_known = await self._take(follower)
-        if is_known is None:
-            await self._resume_from_store(request, session, follower)
-        elif not is_known:
-            await self._refuse_resumption(request)
-        else:
-            watch = asyncio.create_task(self._followers.watch(follower))
             try:
-                await self._serve(request, reply)
-            finally:
-                watch.cancel()
-                self._followers.leave(follower)
-
-    async def _take(self, follower: Follower) -> bool | None:
-        """Continue a stream here: whether it is known, None if its process has ended."""
-        try:
-            return await self._followers.take(follower)
-        except StoreError:
-            if await self._shared.cluster.is_alive(follower.stream.node):
+                follower = await self._open(request, session)
+                if follower is None:
+                    await self._refuse_resumption(request)
+                    return
+            except BaseException:
+                self._stored.release(session)
                 raise
-            return None
+        except StoreError as error:
+            # Nothing has been sent yet.
+            await self._fail(request, None, error)
+            return
+        await self._write(request, session, follower)
 
-    async def _resume_from_store(
+    async def _open(self, request: HttpRequest, session: ClusterSession) -> Follower | None:
+        """The connection for a stream, which begins to be its only one; None if it is unknown."""
+        reply, logs = Reply(request.transmit), self._stored.logs
+        last_event_id = request.headers.get(LAST_EVENT_ID)
+        stream, position = GENERAL, 0
+        if last_event_id is not None:
+            stream, _, number = last_event_id.decode("latin-1").rpartition("_")
+            if not (number.isdecimal() and number.isascii() and len(number) < 20):
+                return None
+            position = int(number)
+        start: Position | None = None
+        previous: str | None = None
+        if last_event_id is not None:
+            start = await logs.find(session.name, stream, position)
+        is_gap = stream == GENERAL and start is None and last_event_id is not None
+        if stream == GENERAL:
+            start = start or await logs.begin_general(session.name)
+            previous = session.listener if last_event_id is not None else None
+        if start is None:
+            return None
+        follower = Follower(logs, session.name, stream, start, reply)
+        session.followers.add(follower)
+        try:
+            if stream == GENERAL:
+                node = self._stored.processes.node
+                await self._stored.change(session, {LISTENER: node.encode()})
+            await self._stored.take(session, follower)
+            async with asyncio.timeout(_TIMEOUT):
+                await follower.claimed.wait()
+        except BaseException as error:
+            session.followers.discard(follower)
+            if isinstance(error, TimeoutError):
+                raise StoreError("messages of other processes are not received") from None
+            raise
+        if is_gap:
+            session.look_again()
+        elif previous not in (None, self._stored.processes.node):
+            self._stored.start(self._stored.look_again_unless(session, str(previous)))
+        assert session.session is not None
+        if last_event_id is None and session.session.revision.priming_events:
+            # http.sse.prime (2025-11-25 basic/transports)
+            reply.raw(encode_sse(b"", id=f"{GENERAL}_{start.position}".encode()))
+        return follower
+
+    async def _write(
         self, request: HttpRequest, session: ClusterSession, follower: Follower
     ) -> None:
-        stream, reply = follower.stream, follower.reply
-        stored = await self._shared.events.read(session.name, stream.name, stream.seen)
-        if stored is None:
-            await self._refuse_resumption(request)
-            return
-        follower.send_rest(stored)
-        if stored.is_complete or stored.requests != NO_REQUESTS:
-            reply.open()
-            reply.stop()
-            await reply.written()
-            return
-        # The stream of a GET goes on in this process.
-        await self._claim_general(session)
-        general = session.open_general(reply)
-        session.look_again()
-        try:
-            await self._serve(request, reply)
-        finally:
-            if general.reply is reply:
-                general.reply = None
-
-    async def _serve(self, request: HttpRequest, reply: Reply) -> None:
         """Write a stream until it ends or the client disconnects."""
+        reply = follower.reply
         reply.open()
         watch = watch_for_disconnect(request.receive, reply.stop)
+        following = asyncio.create_task(_run(follower))
         try:
             await reply.written()
         finally:
             watch.cancel()
+            following.cancel()
+            session.followers.discard(follower)
+            self._stored.release(session)
 
     async def delete(self, request: HttpRequest, principal: Principal | None) -> None:
         """End a session."""
         try:
-            session = await self._ready_copy(request.headers)
-            if session is not None and session.owner == owner_of(principal):
-                await self._copies.end(session)
+            session = await self._read(request.headers, principal)
+            if isinstance(session, tuple):
+                await self._refuse(request, *session)
+                return
+            await self._stored.end(session)
         except StoreError as error:
             await self._fail(request, None, error)
         else:
-            await super().delete(request, principal)
+            await respond(request.transmit, 204)
 
     # -- the end --------------------------------------------------------------------------------
 
+    @property
+    def counts(self) -> HttpCounts:
+        """Current number of sessions, calls and streams in this process."""
+        followers = sum(len(each.followers) for each in self._own_sessions)
+        return HttpCounts.total((super().counts, HttpCounts(streams=followers)))
+
     def close(self) -> None:
         """Leave all sessions to the other processes."""
-        self._copies.close()
+        self._stored.close()
+
+
+async def _run(follower: Follower) -> None:
+    try:
+        await follower.run()
+    finally:
+        follower.reply.stop()
 
 
 async def _share_before(
     answer: Coroutine[Any, Any, bytes | None], session: HttpSession
 ) -> bytes | None:
-    """Tell other processes what a call has changed before its response is sent."""
+    """Store what a call has changed before its response is sent."""
     response = await answer
     assert isinstance(session, ClusterSession)
-    if session.has_unshared_changes:
-        # The call is done; a change that cannot be shared now is shared with the next one.
-        with contextlib.suppress(StoreError):
-            await session.share()
+    # The call is done; a change that cannot be stored now is stored with the next one.
+    with contextlib.suppress(StoreError):
+        await session.share()
     return response

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterable
 from typing import Any
 
 from dovetail.core.call import Call
@@ -42,11 +42,12 @@ from dovetail.transports.streamable_http.legacy.session import HttpSession
 from dovetail.wire import codec
 from dovetail.wire.messages import Batch, Incoming, Malformed, Notification, Request
 
-__all__ = ["LAST_EVENT_ID", "SESSION_ID", "LegacyEndpoint"]
+__all__ = ["LAST_EVENT_ID", "SESSION_ID", "UNKNOWN", "LegacyEndpoint"]
 
 SESSION_ID = b"mcp-session-id"
 LAST_EVENT_ID = b"last-event-id"
 _VERSION = b"mcp-protocol-version"
+UNKNOWN = 404, "There is no such session, or it has expired; send initialize again"
 _SUPPORTED = frozenset(revision.date.encode() for revision in LEGACY)
 
 
@@ -84,6 +85,15 @@ class LegacyEndpoint:
         found = self._find(request.headers, principal)
         if isinstance(found, tuple):
             return self._refuse(request, *found, message)
+        return self._begin(request, message, principal, found)
+
+    def _begin(
+        self,
+        request: RequestView,
+        message: Incoming,
+        principal: Principal | None,
+        found: HttpSession | None,
+    ) -> PendingResponse:
         handler: MessageHandler = (
             self._stateless_handler(request.headers) if found is None else found.handler
         )
@@ -171,6 +181,18 @@ class LegacyEndpoint:
         self, headers: dict[bytes, bytes], principal: Principal | None
     ) -> HttpSession | tuple[int, str] | None:
         """The session of a request, None if none is needed, or the status and error text."""
+        id = self._find_id(headers)
+        if id is None or isinstance(id, tuple):
+            return id
+        self._end_expired()
+        session = self.sessions.get(id)
+        if session is None or session.owner != owner_of(principal):
+            # http.session.ended-404: also if the session has another owner
+            return UNKNOWN
+        return session
+
+    def _find_id(self, headers: dict[bytes, bytes]) -> str | tuple[int, str] | None:
+        """The session id of a request, None if none is needed, or the status and error text."""
         version = headers.get(_VERSION)
         if version is not None and version not in _SUPPORTED:
             revision = find_revision(version.strip().decode("latin-1"))
@@ -179,16 +201,11 @@ class LegacyEndpoint:
                 return 400, f"Unsupported MCP-Protocol-Version {version.decode('latin-1')[:50]!r}"
         if self.is_stateless:
             return None
-        self._end_expired()
         id = headers.get(SESSION_ID)
         if id is None:
             # http.session.missing-400 (2025-11-25 basic/transports)
             return 400, "Mcp-Session-Id is missing; send initialize first"
-        session = self.sessions.get(id.decode("latin-1"))
-        if session is None or session.owner != owner_of(principal):
-            # http.session.ended-404: also if the session has another owner
-            return 404, "There is no such session, or it has expired; send initialize again"
-        return session
+        return id.decode("latin-1")
 
     def _end_expired(self) -> None:
         for expired in self.sessions.expire():
@@ -291,23 +308,27 @@ class LegacyEndpoint:
     @property
     def counts(self) -> HttpCounts:
         """Current number of sessions, calls and streams."""
-        calls = sum(len(session.handler.in_flight) for session in self.sessions)
-        streams = sum(
-            stream.is_open for session in self.sessions for stream in session.streams.values()
-        )
-        return HttpCounts(len(self.sessions), calls, streams)
+        sessions = list(self._own_sessions)
+        calls = sum(len(session.handler.in_flight) for session in sessions)
+        streams = sum(stream.is_open for each in sessions for stream in each.streams.values())
+        return HttpCounts(len(sessions), calls, streams)
+
+    @property
+    def _own_sessions(self) -> Iterable[HttpSession]:
+        """The sessions that this process has."""
+        return self.sessions
 
     @property
     def handlers(self) -> list[MessageHandler]:
         """The handlers of running calls."""
         return [
-            *(session.handler for session in self.sessions),
+            *(session.handler for session in self._own_sessions),
             *self._stateless_handlers.values(),
         ]
 
     def end_streams(self) -> None:
         """End the streams of clients that listen for messages."""
-        for session in self.sessions:
+        for session in self._own_sessions:
             session.end_stream()
 
     def close(self) -> None:

@@ -72,7 +72,7 @@ class PostLink(NullLink):
             for response in responses:
                 self._put(response, is_answer=True)
             self.stop()
-            await self.reply.end()
+            await self.reply.written()
 
     def _put(self, message: bytes, *, is_answer: bool = False) -> None:
         self.reply.event(message, is_answer=is_answer)
@@ -144,7 +144,8 @@ class SessionPostLink(PostLink):
         if self._stream is not None:
             self._stream.finish()
             self._stream.detach()
-        self.reply.stop()
+        else:
+            self.reply.stop()
 
     def send_unrelated(self, message: Notification) -> None:
         """Send a notification that belongs to no request, on the stream of the last GET."""

@@ -20,9 +20,9 @@ from dovetail.runtime.link import NullLink
 from dovetail.runtime.message_handler import ClientHandler
 from dovetail.spec.models import InitializeParams
 from dovetail.spec.revisions import Revision
-from dovetail.stores.events import EventLog, MemoryEventLog
+from dovetail.stores.events import MemoryEventLog
 from dovetail.transports.asgi.reply import Reply
-from dovetail.transports.streamable_http.legacy.streams import Stream
+from dovetail.transports.streamable_http.legacy.streams import MemoryStream, Stream
 from dovetail.wire import codec
 from dovetail.wire.messages import Notification
 
@@ -77,14 +77,9 @@ class HttpSession(NullLink):
         """
         self._next_stream += 1
         self._drop_finished()
-        name, log = self._new_log(self._next_stream, requests)
-        stream = self.streams[name] = Stream(log, reply)
+        name = f"{self._next_stream}"
+        stream = self.streams[name] = MemoryStream(MemoryEventLog(name, MAX_STREAM_BYTES), reply)
         return stream
-
-    def _new_log(self, number: int, requests: Sequence[bytes]) -> tuple[str, EventLog]:
-        """The name and the event log of a stream."""
-        name = f"{number}"
-        return name, MemoryEventLog(name, MAX_STREAM_BYTES)
 
     def _drop_finished(self) -> None:
         # Only finished streams are dropped. The others are bounded by the number of calls plus
@@ -97,7 +92,6 @@ class HttpSession(NullLink):
             kept -= min(stream.sent_bytes, MAX_STREAM_BYTES)
             del self.streams[name]
             stream.detach()
-            stream.log.drop()
 
     def open_general(self, reply: Reply) -> Stream:
         """Open the stream of a GET, which carries messages that belong to no request."""
@@ -118,7 +112,9 @@ class HttpSession(NullLink):
         # http.resume.same-stream: an event id contains the name of its stream
         name = last_event_id.decode("latin-1").rpartition("_")[0]
         stream = self.streams.get(name)
-        return stream if stream is not None and stream.move_to(reply, last_event_id) else None
+        if isinstance(stream, MemoryStream) and stream.move_to(reply, last_event_id):
+            return stream
+        return None
 
     # -- changes ----------------------------------------------------------------------------
 

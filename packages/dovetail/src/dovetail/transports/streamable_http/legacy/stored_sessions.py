@@ -9,12 +9,13 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from hashlib import sha256
 
 import msgspec
 from msgspec import Struct
 
-from dovetail.errors import LimitError
+from dovetail.errors import LimitError, StoreError
 from dovetail.runtime.state import ServerState
 from dovetail.state import ABSENT, Limit
 
@@ -22,6 +23,9 @@ __all__ = ["StoredSessions"]
 
 # Seconds without use after which an owner's session may be replaced by a new one of its own.
 _MIN_IDLE = 60.0
+# A used session is marked as used this many times in its lifetime, and at least so often.
+_MARKS = 4
+_MAX_MARK_SECONDS = 60.0
 # Seconds for which it is remembered which sessions there are; asked only when the limit is reached.
 _REMEMBER = 1.0
 
@@ -64,7 +68,6 @@ class StoredSessions:
             if await self.remove(chosen):
                 ended.append(chosen)
         stored = _Stored(hashed, time.time(), lifetime, dict(fields))
-        # Several processes may store the same session again after the backend has lost it.
         await self._set(id, stored, ABSENT)
         return ended
 
@@ -90,10 +93,15 @@ class StoredSessions:
         del self._counted[chosen]
         return chosen
 
-    async def load(self, id: str) -> dict[str, bytes] | None:
-        """The fields of a session; None if there is no such session."""
-        found = await self._backend.get(self._prefix + id)
-        return None if found is None else _decode(found.data).fields
+    async def load(self, id: str, lifetime: float) -> dict[str, bytes] | None:
+        """The fields of a session, which now lasts so many seconds; None if there is none."""
+        found = await self._backend.get(self._prefix + id, ttl=lifetime)
+        if found is None:
+            return None
+        stored = _decode(found.data)
+        if time.time() - stored.used > min(lifetime / _MARKS, _MAX_MARK_SECONDS):
+            await self._mark(id, lifetime)
+        return stored.fields
 
     async def change(self, id: str, changes: Mapping[str, bytes | None]) -> bool:
         """Change fields, None removes one; False if the session has ended."""
@@ -109,11 +117,12 @@ class StoredSessions:
                 return True
         return False
 
-    async def touch(self, id: str, lifetime: float) -> bool:
-        """Mark a session as used; False if it has ended."""
-        # Whether the place was free again is no matter: the session exists.
-        await self._backend.take([Limit(self._places, 0)], holder=id, ttl=lifetime)
-        return await self.change(id, {})
+    async def _mark(self, id: str, lifetime: float) -> None:
+        """Mark a session as used; if that fails, the next request does it."""
+        with suppress(StoreError):
+            # Whether the place was free again is no matter: the session exists.
+            await self._backend.take([Limit(self._places, 0)], holder=id, ttl=lifetime)
+            await self.change(id, {})
 
     async def remove(self, id: str) -> bool:
         """End a session; False if it has ended already."""

@@ -2,35 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from abc import ABC, abstractmethod
 
-from dovetail.stores.events import EventLog
+from dovetail.stores.events import MemoryEventLog
+from dovetail.transports.asgi.reply import Reply
 from dovetail.wire.framing import encode_sse
 
-__all__ = ["Stream", "StreamOutput"]
+__all__ = ["MemoryStream", "Stream"]
 
 
-class StreamOutput(Protocol):
-    """Where the events of a stream go: a connection of this process or of another one."""
+class Stream(ABC):
+    """One SSE stream that this process produces, and the current connection, if any."""
 
-    def raw(self, chunk: bytes) -> None:
-        """Send an encoded event."""
+    __slots__ = ("finished", "reply", "sent_bytes")
 
-    def event(self, message: bytes, *, id: bytes | None = None, is_answer: bool = False) -> None:
-        """Send a message; it may be dropped for a slow client, unless it is the response."""
-
-    def stop(self) -> None:
-        """End after what was sent."""
-
-
-class Stream:
-    """One SSE stream: an event log and the current connection, if any."""
-
-    __slots__ = ("finished", "log", "reply", "sent_bytes")
-
-    def __init__(self, log: EventLog, reply: StreamOutput) -> None:
-        self.log: EventLog = log
-        self.reply: StreamOutput | None = reply
+    def __init__(self, reply: Reply) -> None:
+        self.reply: Reply | None = reply
         # Total bytes sent on the stream.
         self.sent_bytes: int = 0
         # No more messages will be sent on the stream.
@@ -41,37 +28,17 @@ class Stream:
         """Whether a client is connected to the stream."""
         return self.reply is not None
 
+    @abstractmethod
     def prime(self) -> None:
         """Send an empty event, so that the client has an id to resume from."""
-        # http.sse.prime (2025-11-25 basic/transports)
-        if self.reply is not None:
-            self.reply.raw(encode_sse(b"", id=self.log.append(b"")))
 
+    @abstractmethod
     def send(self, message: bytes, *, is_answer: bool = False) -> None:
         """Send a message, or keep it for the next connection."""
-        self.sent_bytes += len(message)
-        id = self.log.append(message)
-        if self.reply is not None:
-            self.reply.event(message, id=id, is_answer=is_answer)
-
-    def move_to(self, reply: StreamOutput, last_event_id: bytes) -> bool:
-        """Continue on another connection after an event; False if the event id is unknown."""
-        missed = self.log.after(last_event_id)
-        if missed is None:
-            return False
-        self.detach()
-        self.reply = reply
-        for id, message in missed:
-            if message:
-                # Never dropped: the log has them only once.
-                reply.event(message, id=id, is_answer=True)
-        return True
 
     def finish(self) -> None:
         """Send no more messages; the client can still fetch those that it has missed."""
-        if not self.finished:
-            self.finished = True
-            self.log.complete()
+        self.finished = True
 
     def detach(self, retry_ms: int | None = None) -> None:
         """Close the connection; the stream stays open."""
@@ -81,3 +48,39 @@ class Stream:
                 self.reply.raw(encode_sse(b"", retry=retry_ms))
             self.reply.stop()
             self.reply = None
+
+
+class MemoryStream(Stream):
+    """A stream whose events are kept in memory."""
+
+    __slots__ = ("_log",)
+
+    def __init__(self, log: MemoryEventLog, reply: Reply) -> None:
+        super().__init__(reply)
+        self._log = log
+
+    def prime(self) -> None:
+        """Send an empty event, so that the client has an id to resume from."""
+        # http.sse.prime (2025-11-25 basic/transports)
+        if self.reply is not None:
+            self.reply.raw(encode_sse(b"", id=self._log.append(b"")))
+
+    def send(self, message: bytes, *, is_answer: bool = False) -> None:
+        """Send a message, or keep it for the next connection."""
+        self.sent_bytes += len(message)
+        id = self._log.append(message)
+        if self.reply is not None:
+            self.reply.event(message, id=id, is_answer=is_answer)
+
+    def move_to(self, reply: Reply, last_event_id: bytes) -> bool:
+        """Continue on another connection after an event; False if the event id is unknown."""
+        missed = self._log.after(last_event_id)
+        if missed is None:
+            return False
+        self.detach()
+        self.reply = reply
+        for id, message in missed:
+            if message:
+                # Never dropped: the log has them only once.
+                reply.event(message, id=id, is_answer=True)
+        return True
