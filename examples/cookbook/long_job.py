@@ -14,7 +14,7 @@ LETTERS = Path(os.environ.get("LETTERS", "letters"))
 server = Server(
     "mailing",
     version="1.0.0",
-    options=Options(task_store=os.environ.get("TASKS", "tasks.sqlite3"), task_poll=0.2),
+    options=Options(state="sqlite:///" + os.environ.get("TASKS", "tasks.sqlite3"), task_poll=0.2),
 )
 
 

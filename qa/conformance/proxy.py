@@ -14,5 +14,5 @@ server = Proxy(
     name="conformance-proxy",
     version="1.0.0",
     mode=os.environ.get("UPSTREAM_MODE", "auto"),
-    options=Options(task_store="memory"),
+    options=Options(state="memory://"),
 )

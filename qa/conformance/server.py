@@ -46,7 +46,7 @@ server = Server(
     instructions="For the conformance suite.",
     options=Options(state=CLUSTER, state_keys=[b"shared by all processes" * 2])
     if CLUSTER
-    else Options(task_store="memory"),
+    else Options(state="memory://"),
 )
 
 

@@ -61,7 +61,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "transports": (*_SERVER, "net"),
     "client": (*_SERVER, "net", "oauth"),
     # Calls whose result the client fetches later: the server's half and the client's.
-    "tasks": (*_RUNTIME, "extensions", "client"),
+    "tasks": (*_RUNTIME, "extensions", "client", "net"),
     # The audit log, metrics and traces; a guard puts them into its chain.
     "observability": _SERVER,
     "auth": (*_SERVER, "net", "oauth", "observability"),
@@ -129,7 +129,6 @@ DELEGATES: dict[tuple[str, str], str] = {
     ("dovetail.cli.run_http", "dovetail_console.app"): "`dovetail run --console`; the same",
     ("dovetail.cli.run_http", "dovetail_console.watching"): "`dovetail run --watch`; the same",
     ("dovetail.server", "dovetail.tasks.keeper"): "tools with `task=`",
-    ("dovetail.server", "dovetail.tasks.files"): "the same",
     ("dovetail.server", "dovetail.tasks.tools"): "the same",
     ("dovetail.client.client", "dovetail.tasks.client"): "`client.start()` and `client.task()`",
     ("dovetail.client", "dovetail.tasks.client"): "the types that they return",

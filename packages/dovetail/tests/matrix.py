@@ -19,7 +19,7 @@ _MATRICES = (
     "transcripts/test_transcripts.py",
     "interaction/",
     "unit/tasks/test_keeper.py",
-    "unit/stores/test_tasks.py",
+    "unit/tasks/test_processes.py",
 )
 # Parameters that say where a test runs.
 _PLACES = ("transport", "link", "combination", "store")

@@ -38,8 +38,8 @@ class TaskResults(NamedTuple):
 def measure_tasks(rounds: int, tasks: int, parked: int) -> TaskResults:
     """The best of several rounds for the time, each in a process of its own."""
     with tempfile.TemporaryDirectory() as folder:
-        files = iter(str(Path(folder) / f"{number}.sqlite3") for number in range(rounds))
-        memory = _best([_run("memory", tasks, parked) for _ in range(rounds)])
+        files = iter(f"sqlite:///{folder}/{number}.sqlite3" for number in range(rounds))
+        memory = _best([_run("memory://", tasks, parked) for _ in range(rounds)])
         file = _best([_run(next(files), tasks, parked) for _ in range(rounds)])
     return TaskResults(tasks, parked, memory, file)
 

@@ -1,6 +1,6 @@
 """A server with tasks in a process of its own; prints what they cost, as JSON.
 
-    python yard.py STORE TASKS PARKED
+    python yard.py URL TASKS PARKED
 
 Nothing carries the messages: it is the tasks that are measured. Memory is what the process has
 from the system (RSS), before and after, with tasks that come in batches as users make them.
@@ -37,7 +37,7 @@ class Approval:
 
 
 def make_server(store: str) -> Server:
-    server = Server("yard", options=Options(task_store=store, tasks_per_owner=10**6))
+    server = Server("yard", options=Options(state=store, tasks_per_owner=10**6))
 
     @server.tool(task="required")
     async def nothing() -> str:
@@ -118,8 +118,9 @@ async def main(store: str, tasks: int, parked: int) -> dict[str, float]:
     caller = Caller(server)
     figures = await measure_turns(caller, tasks)
     figures["parked_bytes"] = await measure_parked(caller, parked)
-    if store != "memory":
-        figures["row_bytes"] = Path(store).stat().st_size / (tasks + parked)
+    if store != "memory://":
+        file = Path(store.removeprefix("sqlite:///"))
+        figures["row_bytes"] = file.stat().st_size / (tasks + parked)
     await server.close()
     return figures
 

@@ -20,7 +20,7 @@ __all__ = ["ROUTES", "TREASURE", "Route", "make_bank", "make_outer", "make_shop"
 LEGACY, MODERN = "2025-11-25", "2026-07-28"
 # What no attack may get.
 TREASURE = "the treasure"
-MEMORY = Options(task_store="memory")
+MEMORY = Options(state="memory://")
 
 
 def make_shop(**options: Any) -> Server:

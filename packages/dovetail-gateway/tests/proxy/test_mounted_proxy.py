@@ -17,7 +17,7 @@ MOUNTED = [each for each in PAIRINGS if each.transport == "http" or each.caller 
 
 
 def make_outer() -> Server:
-    server = Server("outer", options=Options(task_store="memory", task_poll=0.05))
+    server = Server("outer", options=Options(state="memory://", task_poll=0.05))
 
     @server.tool
     async def own() -> str:

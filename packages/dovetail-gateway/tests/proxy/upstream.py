@@ -24,7 +24,7 @@ def make_upstream() -> Server:  # noqa: C901 - a list of small handlers
         "upstream",
         version="3.2.1",
         instructions="Ask before you enter.",
-        options=Options(page_size=5, task_store="memory", task_poll=0.05, grace=0.2),
+        options=Options(page_size=5, state="memory://", task_poll=0.05, grace=0.2),
     )
     texts = {"1": "one"}
     cancelled: list[str] = []

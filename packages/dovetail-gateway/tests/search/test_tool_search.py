@@ -41,7 +41,7 @@ SEARCH = {"search_tools", "call_tool"}
 
 
 def make_server(**how: Any) -> Server:
-    options = Options(task_store="memory")
+    options = Options(state="memory://")
     server = Server("office", tool_search=ToolSearch(["ping"]), options=options, **how)
 
     @server.tool(annotations={"readOnlyHint": True})

@@ -236,11 +236,9 @@ class Server:
             self.add_extension(extension)
 
     def _make_tasks(self) -> TaskKeeper:
-        from dovetail.tasks.files import make_task_rows  # noqa: PLC0415 - see test_layers
         from dovetail.tasks.keeper import TaskKeeper  # noqa: PLC0415 - see test_layers
 
-        rows = make_task_rows(self.options.task_store, self.name, self._shared)
-        return TaskKeeper(rows, self.provider.is_resumable)
+        return TaskKeeper(self._state, self.provider.is_resumable)
 
     def _make_provider(self) -> Provider:
         return Provider(self)

@@ -54,11 +54,9 @@ VARIANTS: dict[str, Options] = {
     "small": Options(grace=0.05, max_message_bytes=2000),
     "lenient": Options(grace=0.05, accept_json_strings=True),
     "impatient": Options(grace=0.05, ask_timeout=0.05),
-    "tasks": Options(grace=0.05, task_store="memory"),
-    "known": Options(grace=0.05, task_store="memory", page_size=2),
-    "stingy": Options(
-        grace=0.05, task_store="memory", tasks_per_owner=1, max_task_result_bytes=100
-    ),
+    "tasks": Options(grace=0.05, state="memory://"),
+    "known": Options(grace=0.05, state="memory://", page_size=2),
+    "stingy": Options(grace=0.05, state="memory://", tasks_per_owner=1, max_task_result_bytes=100),
     "limited": Options(grace=0.05, max_calls_per_client=2),
     "broken": Options(grace=0.05),
     "cached": Options(grace=0.05, list_ttl_ms=60_000, list_scope="private"),

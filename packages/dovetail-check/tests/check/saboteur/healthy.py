@@ -38,7 +38,7 @@ server = Server(
     # An extension without effect.
     extensions={"com.example/quiet": {}},
     # Lists have several pages, and tasks are polled often.
-    options=Options(page_size=5, task_store="memory", task_poll=0.05),
+    options=Options(page_size=5, state="memory://", task_poll=0.05),
 )
 READ_ONLY = ToolAnnotations(read_only_hint=True)
 

@@ -33,7 +33,7 @@ class Upstream:
     """A server whose tools ask, and what happened to their calls."""
 
     def __init__(self) -> None:
-        self.server = Server("upstream", options=Options(task_store="memory", task_poll=0.01))
+        self.server = Server("upstream", options=Options(state="memory://", task_poll=0.01))
         self.waits = asyncio.Event()
         self.cancelled = asyncio.Event()
         self.server.tool(self.greet)

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from contextlib import AsyncExitStack
-from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -19,17 +19,24 @@ from dovetail.cli.failures import COULD_NOT_START, FAILED_CALL, WRONG_USAGE, Fai
 from dovetail.cli.loading import load_server
 from dovetail.cli.printing import print_json
 from dovetail.errors import StoreError, TransportError, UsageError
-from dovetail.stores.tasks import FINAL, TaskRow
-from dovetail.tasks.files import find_task_file, make_task_rows
-from dovetail.tasks.rows import TaskRows
-from dovetail.wire import codec
+from dovetail.tasks.rows import cancelled_row
+from dovetail.tasks.store import (
+    FINAL,
+    Stored,
+    TaskRow,
+    TaskStore,
+    enter_default_state,
+    find_default_file,
+    is_chosen,
+)
 
 if TYPE_CHECKING:
     from dovetail.server import Server
 
 __all__ = ["tasks"]
 
-_PAGE = 500
+# The start of the URL of a file, before its path.
+_SQLITE = "sqlite:///"
 _SHOWN_ID = 12
 
 
@@ -69,77 +76,60 @@ async def _list_or_cancel(
 ) -> list[TaskRow]:
     async with AsyncExitStack() as stack:
         store = await _open_store(server, stack)
-        now = time.time()
-        rows = [row async for row in _read_all(store) if row.expires is None or row.expires > now]
+        found = [stored async for stored in store.scan()]
+        found.sort(key=lambda stored: stored.row.created)
         if ids:
-            rows = [await _cancel(store, _find(rows, id)) for id in ids]
-        elif not with_ended:
-            rows = [row for row in rows if row.status not in FINAL]
-        # Pages of a cluster do not contain the requests.
-        return [row if row.request else await store.get(row.id) or row for row in rows]
+            return [await _cancel(store, _find(found, id)) for id in ids]
+        rows = [stored.row for stored in found]
+        return rows if with_ended else [row for row in rows if row.status not in FINAL]
 
 
-async def _open_store(server: Server, stack: AsyncExitStack) -> TaskRows:
-    chosen, shared = server.options.task_store, server.engine.shared
-    if shared is not None and chosen is None:
-        await stack.enter_async_context(shared.opened())
-    else:
-        path = find_task_file(chosen, server.name)
-        if path is None:
-            text = (
-                f"{server.name} keeps its tasks in memory; set Options.task_store to use this "
-                "command"
-            )
-            raise Failure(text, WRONG_USAGE)
-        if not path.exists():
-            raise Failure(
-                f"{server.name} has no tasks yet: there is no file {str(path)!r}", FAILED_CALL
-            )
-        chosen = str(path)
-    store = make_task_rows(chosen, server.name, shared)
-    await store.open()
-    stack.push_async_callback(store.close)
-    return store
-
-
-async def _read_all(store: TaskRows) -> AsyncIterator[TaskRow]:
-    after = 0
-    while page := await store.page(None, None, after, _PAGE):
-        for row in page:
-            yield row
-        after = page[-1].number
-
-
-def _find(rows: list[TaskRow], id: str) -> TaskRow:
-    found = [row for row in rows if row.id.startswith(id)]
-    if len(found) != 1:
-        text = f"{len(found)} tasks have an id that begins with {id!r}; expected exactly one"
+async def _open_store(server: Server, stack: AsyncExitStack) -> TaskStore:
+    state, given = server.engine.state, server.options.state
+    path: Path | None = None
+    if not is_chosen(server.options):
+        path = find_default_file(server.name)
+    elif not state.is_shared:
+        text = f"{server.name} keeps its tasks in memory; set Options.state to use this command"
         raise Failure(text, WRONG_USAGE)
-    return found[0]
+    elif isinstance(given, str) and given.startswith(_SQLITE):
+        path = Path(given.removeprefix(_SQLITE))
+    # Opening the file would create it.
+    if path is not None and not path.exists():
+        raise Failure(
+            f"{server.name} has no tasks yet: there is no file {str(path)!r}", FAILED_CALL
+        )
+    if not is_chosen(server.options):
+        state = await enter_default_state(server.name, stack)
+    else:
+        await stack.enter_async_context(state.backend.opened())
+    return TaskStore(state)
 
 
-async def _cancel(store: TaskRows, row: TaskRow) -> TaskRow:
-    ended = replace(
-        row,
-        status="cancelled",
-        message="The task was cancelled by the operator of the server.",
-        updated=time.time(),
-        asks=None,
-        record=None,
-    )
-    if not await store.save(ended):
+def _find(found: list[Stored], id: str) -> Stored:
+    matching = [stored for stored in found if stored.row.id.startswith(id)]
+    if len(matching) != 1:
+        text = f"{len(matching)} tasks have an id that begins with {id!r}; expected exactly one"
+        raise Failure(text, WRONG_USAGE)
+    return matching[0]
+
+
+async def _cancel(store: TaskStore, stored: Stored) -> TaskRow:
+    row = stored.row
+    ended = await store.end(stored, lambda row: cancelled_row(row, "the operator of the server"))
+    if ended is None:
         raise Failure(
             f"Task {row.id[:_SHOWN_ID]} has already ended: it is {row.status}", FAILED_CALL
         )
     # The process that runs the task stops it.
-    await store.tell_cancelled(row.id)
-    return ended
+    await store.tell_changed(ended.row)
+    return ended.row
 
 
 def _describe(row: TaskRow) -> dict[str, Any]:
     return {
         "id": row.id,
-        "tool": _tool(row),
+        "tool": row.tool,
         "status": row.status,
         "message": row.message,
         "owner": row.owner,
@@ -148,11 +138,6 @@ def _describe(row: TaskRow) -> dict[str, Any]:
         "updated": row.updated,
         "expires": row.expires,
     }
-
-
-def _tool(row: TaskRow) -> str:
-    request = codec.decode_json(row.request) if row.request else {}
-    return str(request.get("params", {}).get("name", "?"))
 
 
 def _lines(rows: list[TaskRow]) -> Iterator[str]:
@@ -164,7 +149,7 @@ def _lines(rows: list[TaskRow]) -> Iterator[str]:
     for row in rows:
         age = f"{now - row.created:.0f} s"
         owner, message = row.owner or "-", row.message or ""
-        cells.append((row.id[:_SHOWN_ID], _tool(row), row.status, age, owner, message))
+        cells.append((row.id[:_SHOWN_ID], row.tool, row.status, age, owner, message))
     widths = [max(len(line[column]) for line in cells) for column in range(5)]
     for line in cells:
         padded = [cell.ljust(width) for cell, width in zip(line, widths, strict=False)]

@@ -152,6 +152,9 @@ class DetachedRun(Protocol):
     def progressed(self, done: float, total: float | None, message: str | None) -> None:
         """Report progress; safe from any thread."""
 
+    async def before_step(self) -> None:
+        """Wait until a step may be done: until no other process can do it as well."""
+
     async def recorded(self) -> None:
         """Wait until the record is stored."""
 

@@ -84,11 +84,6 @@ class Options:
     """Seconds that running calls have to finish at shutdown, or when a stdio client leaves."""
 
     # -- tasks ------------------------------------------------------------------------
-    task_store: str | None = None
-    """Where tasks are stored: the path of an SQLite file, or "memory".
-
-    None: in the cluster or, without one, in a file of this server in XDG_STATE_HOME.
-    """
     task_ttl: float = 3600.0
     """Seconds a task is stored, finished or not."""
     task_max_ttl: float = 86_400.0
@@ -137,12 +132,14 @@ class Options:
 
     # -- several processes ---------------------------------------------------------------
     state: Backend | str | None = None
-    """Where shared and durable state is: a `Backend` or its URL. None: in this process.
+    """Where shared and durable state is: a `Backend` or its URL.
 
+    None: in this process, except for tasks, which are in a file of this server in XDG_STATE_HOME.
     "redis://127.0.0.1:6379/0" shares everything between processes on any machine: sessions,
     streams, changes, tasks, rates, session state and used answers. Add ?name=NAME to separate
     servers with the same name. It needs state keys. Another backend or "sqlite:///PATH" shares
-    rates, revoked keys, session state and used answers. DOVETAIL_CLUSTER takes precedence.
+    tasks, rates, revoked keys, session state and used answers; "memory://" is for this process.
+    DOVETAIL_CLUSTER takes precedence.
     """
 
     # -- session state ------------------------------------------------------------------

@@ -331,6 +331,8 @@ class Context(CallFacts, Generic[LifespanT]):
         raw = record.results.get(key)
         if raw is None:
             with record.effect(key):
+                if self._call.detached is not None:
+                    await self._call.detached.before_step()
                 value = function()
                 if inspect.isawaitable(value):
                     value = await value

@@ -8,6 +8,7 @@ task enters and exits the context manager, as cancel scopes require.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, nullcontext
 from typing import Any, NamedTuple
@@ -44,6 +45,8 @@ class Lifespan:
         self.started: bool = factory is None
         self.state: Any = None
         self._inner: list[Callable[[], AbstractAsyncContextManager[Any]]] = []
+        # When the transport began to shut down.
+        self._shutdown_at: float | None = None
 
     @property
     def is_empty(self) -> bool:
@@ -70,13 +73,27 @@ class Lifespan:
             self._task = asyncio.create_task(self._run(factory, self._entered, self._stop))
         return await asyncio.shield(self._entered)
 
+    def begin_shutdown(self) -> None:
+        """Begin the time that what runs has to end; a transport calls it before `close`."""
+        if self._shutdown_at is None:
+            self._shutdown_at = time.monotonic()
+
+    def grace_left(self, grace: float) -> float:
+        """The rest of the seconds that what runs has to end."""
+        if self._shutdown_at is None:
+            return grace
+        return max(0.0, self._shutdown_at + grace - time.monotonic())
+
     async def close(self) -> None:
         """Exit the context managers."""
         if self._task is not None and self._stop is not None:
             self._stop.set()
             task, self._task, self._entered, self._stop = self._task, None, None, None
             self.started, self.state = False, None
-            await task
+            try:
+                await task
+            finally:
+                self._shutdown_at = None
 
     async def _run(
         self,

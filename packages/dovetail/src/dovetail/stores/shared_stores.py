@@ -6,7 +6,6 @@ from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
 from dovetail.stores.cluster import Cluster
-from dovetail.stores.tasks import SharedTaskStore
 
 __all__ = ["SharedStores"]
 
@@ -17,10 +16,6 @@ class SharedStores(Protocol):
     @property
     def cluster(self) -> Cluster:
         """The other processes."""
-
-    @property
-    def tasks(self) -> SharedTaskStore:
-        """The tasks."""
 
     def opened(self) -> AbstractAsyncContextManager[None]:
         """Connect on entry, disconnect on exit; an unreachable store is tried again later."""

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any, Protocol
 
 from msgspec import UNSET, Raw, Struct, UnsetType
+from msgspec.structs import replace
 
 from dovetail.core.call import Answer, Ask, Call, Peer, Record
 from dovetail.core.call_state import NEW
 from dovetail.core.era import Era
 from dovetail.runtime.runner import TaskRunner
 from dovetail.spec.models import Params
-from dovetail.stores.tasks import TaskRow
 from dovetail.tasks.eras import shape_of
+from dovetail.tasks.store import FINAL, TaskRow
 from dovetail.tasks.views import Status, TaskView
 from dovetail.wire import codec
 from dovetail.wire.messages import Notification
@@ -32,9 +33,9 @@ __all__ = [
     "view_of",
 ]
 
-# A handler may report progress a thousand times a second; changes are published at most this
+# A handler may report progress a thousand times a second; it is saved and published at most this
 # often (seconds).
-_PUBLISH_INTERVAL = 0.25
+_SHOW_INTERVAL = 0.25
 _MAX_MESSAGE_CHARS = 500
 
 
@@ -54,29 +55,16 @@ class KeptRecord(Struct, omit_defaults=True):
 
 
 class TaskBackend(Protocol):
-    """The interface through which a running task is published and saved."""
+    """The interface through which a running task is saved."""
 
-    poll_ms: int
+    def save_soon(self, run: TaskRun) -> None:
+        """Save a run, and publish the change, without waiting for it."""
 
-    @property
-    def is_shared(self) -> bool:
-        """Whether other processes may read the store."""
+    async def save(self, run: TaskRun) -> None:
+        """Save a run; waits while the store cannot be used."""
 
-    @property
-    def notifies(self) -> bool:
-        """Whether changes are told to other processes as they are saved."""
-
-    def publish(self, run: TaskRun) -> None:
-        """Notify subscribers that the task has changed."""
-
-    def save_soon(self, row: TaskRow) -> None:
-        """Save a row without waiting for it."""
-
-    async def save(self, row: TaskRow) -> bool:
-        """Save a row; False if the task has ended or this process must not run it any more."""
-
-    def lose(self, run: TaskRun) -> None:
-        """Stop a run that must not go on, because its row could not be saved."""
+    async def hold(self, run: TaskRun) -> None:
+        """Wait until this process is seen to hold the task."""
 
 
 class TaskCall(Call):
@@ -112,25 +100,40 @@ class TaskRun:
     """
 
     __slots__ = (
-        "_backend", "_loop", "_pending", "_published_at", "_runner", "_thread", "_waiters",
-        "asked_before", "asyncio_task", "attempts", "call", "resumable", "row", "version",
+        "_backend",
+        "_loop",
+        "_pending",
+        "_runner",
+        "_shown_at",
+        "_shows_again",
+        "_thread",
+        "asked_before",
+        "asyncio_task",
+        "attempts",
+        "call",
+        "has_changed",
+        "is_dirty",
+        "is_saving",
+        "released",
+        "row",
+        "savers",
+        "version",
     )  # fmt: skip
 
     def __init__(
-        self,
-        row: TaskRow,
-        call: Call,
-        backend: TaskBackend,
-        runner: TaskRunner,
-        *,
-        resumable: bool,
-        attempts: int = 1,
+        self, row: TaskRow, call: Call, backend: TaskBackend, runner: TaskRunner, attempts: int = 1
     ) -> None:
         self.row = row
         self.call = call
-        self.resumable = resumable
         self.attempts = attempts
+        # The version of the stored row.
         self.version = 0
+        # Whether there is something to save, and whether clients should know of it; whether it is
+        # being saved, or waits for that; and who waits for it, with the error for the impatient.
+        self.is_dirty = self.has_changed = self.is_saving = False
+        self.savers: list[tuple[asyncio.Future[None], bool]] | None = None
+        # How often a claimed question was released.
+        self.released = 0
         # The questions of the run in an earlier process, which clients may answer before the
         # function asks them again.
         self.asked_before: Mapping[str, Ask] = {}
@@ -140,49 +143,41 @@ class TaskRun:
         self._loop = asyncio.get_running_loop()
         self._thread = threading.get_ident()
         self._pending: dict[str, _PendingAsk] | None = None
-        self._waiters: list[asyncio.Future[None]] | None = None
-        self._published_at = 0.0
+        self._shown_at = -math.inf
+        self._shows_again = False
 
     @property
     def id(self) -> str:
         """The id of the task."""
         return self.row.id
 
-    def view(self) -> TaskView:
-        """Return the current state of the task."""
-        asks = {key: pending.ask for key, pending in (self._pending or {}).items()}
-        return view_of(self.row, self._backend.poll_ms, asks, self.version)
+    @property
+    def is_asking(self) -> bool:
+        """Whether it waits for its client."""
+        return bool(self._pending)
 
-    # -- changes ----------------------------------------------------------------------------
+    @property
+    def asks(self) -> dict[str, Ask]:
+        """The questions that a client may answer now."""
+        pending = {key: pending.ask for key, pending in (self._pending or {}).items()}
+        return {**self.asked_before, **pending} if self.asked_before else pending
 
-    def show(self, row: TaskRow) -> None:
-        """Replace the row, wake the callers of `wait`, and publish the change."""
-        self.row = row
-        self.wake()
-        self._backend.publish(self)
+    def settle(self, error: Exception | None = None) -> None:
+        """Wake those who wait until it is saved; with an error, only the impatient."""
+        savers, self.savers = self.savers or [], None
+        for future, is_patient in savers:
+            if error is not None and is_patient:
+                self.savers = [*(self.savers or ()), (future, is_patient)]
+            elif not future.done():
+                future.set_result(None) if error is None else future.set_exception(error)
 
-    def wake(self) -> None:
-        """Wake the callers of `wait`."""
-        self.version += 1
-        waiters, self._waiters = self._waiters, None
-        for future in waiters or ():
-            if not future.done():
-                future.set_result(None)
-
-    async def wait(self) -> None:
-        """Wait for the next change."""
+    async def settled(self, *, is_patient: bool) -> None:
+        """Wait until it is saved; raises StoreError if that takes longer."""
         future: asyncio.Future[None] = self._loop.create_future()
-        if self._waiters is None:
-            self._waiters = []
-        self._waiters.append(future)
-        try:
-            await future
-        finally:
-            self._forget(future)
-
-    def _forget(self, future: asyncio.Future[None]) -> None:
-        if self._waiters is not None and future in self._waiters:
-            self._waiters.remove(future)
+        if self.savers is None:
+            self.savers = []
+        self.savers.append((future, is_patient))
+        await future
 
     # -- the interface for the call -------------------------------------------------------------
 
@@ -209,26 +204,23 @@ class TaskRun:
 
     def _update_asks(self) -> None:
         """Publish and save the pending questions; tasks.leave-input-required if there are none."""
-        if self.call.phase.is_cancelled:
+        if self.call.phase.is_cancelled or self.row.status in FINAL:
             # The row says how the task has ended; or the server shuts down, and the next process
             # needs the questions of the row.
             return
         pending = self._pending or {}
-        row = replace(
-            self.row,
-            status=(Status.INPUT_REQUIRED if pending else Status.WORKING).value,
-            message=None,
-            updated=time.time(),
-            asks=self._encode_pending(),
-        )
-        self.show(row)
-        self._backend.save_soon(self._to_save())
+        row = self.row
+        row.status = (Status.INPUT_REQUIRED if pending else Status.WORKING).value
+        row.message, row.updated = None, time.time()
+        asks = {key: pending.ask for key, pending in pending.items()}
+        row.asks = encode_asks(asks) if asks else None
+        self.show()
 
-    def _encode_pending(self) -> bytes | None:
-        # Other processes read them in the store, this one reads them from here.
-        if not self._pending or not self._backend.is_shared:
-            return None
-        return encode_asks({key: pending.ask for key, pending in self._pending.items()})
+    def show(self) -> None:
+        """Save the row and publish the change, without waiting for it."""
+        self.is_dirty = self.has_changed = True
+        self._shown_at = self._loop.time()
+        self._backend.save_soon(self)
 
     def _drop(self, key: str) -> None:
         if self._pending is None or self._pending.pop(key, None) is None:
@@ -251,13 +243,14 @@ class TaskRun:
         pending = (self._pending or {}).get(key)
         if pending is not None:
             pending.taken = False
-            self.wake()
+            self.released += 1
 
     def answer(self, key: str, answer: Raw) -> None:
         """Deliver the answer of the client; ignored if the question is not pending."""
         pending = (self._pending or {}).get(key)
         if pending is None and key in self.asked_before:
             self.call.record.keep_answer(self.asked_before[key], answer)
+            self.is_dirty = True
         if pending is None or pending.answer.done():
             return
         self.call.record.keep_answer(pending.ask, answer)
@@ -287,11 +280,17 @@ class TaskRun:
         if self.row.status != Status.WORKING.value:
             return
         self.row.message, self.row.updated = text, time.time()
-        if self._loop.time() - self._published_at >= _PUBLISH_INTERVAL:
-            self._published_at = self._loop.time()
-            self.show(self.row)
-            if self._backend.notifies:
-                self._backend.save_soon(self._to_save())
+        pause = self._shown_at + _SHOW_INTERVAL - self._loop.time()
+        if pause <= 0:
+            self.show()
+        elif not self._shows_again:
+            self._shows_again = True
+            self._loop.call_later(pause, self._show_again)
+
+    def _show_again(self) -> None:
+        self._shows_again = False
+        if self.row.status == Status.WORKING.value and not self.call.phase.is_cancelled:
+            self.show()
 
     def _on_loop(self, function: Callable[..., None], *arguments: Any) -> None:
         if threading.get_ident() == self._thread:
@@ -299,25 +298,30 @@ class TaskRun:
         else:
             self._loop.call_soon_threadsafe(function, *arguments)
 
+    async def before_step(self) -> None:
+        """Wait until this process is seen to hold the task, if another one could repeat it."""
+        if self.row.resumable:
+            await self._backend.hold(self)
+
     async def recorded(self) -> None:
         """Save the record if the tool is resumable."""
-        if self.resumable and not await self._backend.save(self.with_record()):
-            self._backend.lose(self)
-            # The run is cancelled here, before its next step.
-            await asyncio.sleep(0)
+        if self.row.resumable:
+            self.is_dirty = True
+            await self._backend.save(self)
 
-    def _to_save(self) -> TaskRow:
-        return self.with_record() if self.resumable else self.row
-
-    def with_record(self) -> TaskRow:
-        """Return the row with the current record: answers and results of steps."""
+    def to_save(self) -> TaskRow:
+        """Return a copy of the row with the current record: answers and results of steps."""
+        if self.row.status in FINAL:
+            return self.row
+        if not self.row.resumable:
+            return replace(self.row)
         record = self.call.record
         kept = KeptRecord(record.answers, record.results, self.attempts)
         return replace(self.row, record=codec.encode(kept))
 
 
 def view_of(
-    row: TaskRow, poll_ms: int, asks: dict[str, Ask] | None = None, version: int | None = None
+    row: TaskRow, version: int, poll_ms: int, asks: dict[str, Ask] | None = None
 ) -> TaskView:
     """Return the view of a row that clients get."""
     return TaskView(
@@ -325,13 +329,13 @@ def view_of(
         status=Status(row.status),
         created=row.created,
         updated=row.updated,
-        ttl_ms=None if row.expires is None else round((row.expires - row.created) * 1000),
+        ttl_ms=round((row.expires - row.created) * 1000),
         poll_ms=poll_ms,
         message=row.message,
         result=row.result,
         error=row.error,
         asks=read_asks(row.asks) if asks is None else asks,
-        version=round(row.updated * 1000) if version is None else version,
+        version=version,
     )
 
 

@@ -327,6 +327,7 @@ async def serve_stdio(
                 on_stop()
             reader.stop()
             grace = server.options.grace
+            server.engine.lifespan.begin_shutdown()
             deadline = asyncio.get_running_loop().time() + grace
             await connection.close(grace, error)
             left = deadline - asyncio.get_running_loop().time()

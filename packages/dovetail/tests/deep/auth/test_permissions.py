@@ -338,7 +338,7 @@ async def _wire(server: Server, revision: str, guard: Guard) -> list[str]:
 @pytest.mark.parametrize("task", ["optional", "required"])
 def test_a_task_belongs_to_its_owner_and_keeps_its_scopes(task: Any) -> None:
     async def play() -> None:
-        server = Server("s", options=Options(task_store="memory"))
+        server = Server("s", options=Options(state="memory://"))
 
         @server.tool(task=task, scopes={"deep"})
         async def work(ctx: Context) -> str:

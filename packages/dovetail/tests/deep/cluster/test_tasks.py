@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from dovetail import Context, Options, Server
 from dovetail.cli.tasks_command import tasks
 from dovetail.core.principal import Principal
 from dovetail.spec.keys import TASKS
+from dovetail.state import Lease
 from dovetail.stores.redis.node import RedisNode
 from dovetail.wire import codec
 from tests.cluster.redis_server import RedisServer, running_redis
@@ -97,11 +98,25 @@ class Process:
             await asyncio.sleep(0.01)
         return task
 
-    async def stop_reporting(self) -> None:
-        """Count as dead from now on, but go on running."""
-        assert self.node._beat is not None
-        self.node._beat.cancel()
-        await self.node.client.do("DEL", self.node.key("node", self.node.node))
+    def stop_reporting(self) -> None:
+        """Count as dead soon, and go on running."""
+        backend = self.server.engine.state.backend
+        self._reports = asyncio.Event()
+        renew, acquire = backend.renew, backend.acquire
+
+        async def renew_later(lease: Lease, ttl: float) -> bool:
+            await self._reports.wait()
+            return await renew(lease, ttl)
+
+        async def acquire_later(name: str, holder: str, ttl: float) -> Lease | None:
+            await self._reports.wait()
+            return await acquire(name, holder, ttl)
+
+        backend.renew, backend.acquire = renew_later, acquire_later  # type: ignore[method-assign]
+
+    def report_again(self) -> None:
+        """Notice what has happened."""
+        self._reports.set()
 
 
 @asynccontextmanager
@@ -253,16 +268,18 @@ def test_a_process_that_was_taken_for_dead_stops_its_runs(cluster_url: str) -> N
             built, held = await one.make("build"), await one.make("hold")
             await wait_for(lambda: len(one.did) == 2)
             wire = await listen(other, held)
-            await one.stop_reporting()
+            one.stop_reporting()
             await wait_for(lambda: built in other.running)
-            # Its next step is refused, so its run ends there.
+            # It comes back before its next step, which it does not do.
             one.gate.set()
+            one.report_again()
             await wait_for(lambda: not one.running)
-            assert "last x" not in one.did and "held x" not in one.did
+            assert "roof x" not in one.did and "last x" not in one.did
             failed = await other.until(held, "failed")
             assert "has ended before it" in failed["statusMessage"]
             await wire.until(lambda message: message.get("params", {}).get("error"))
             assert statuses(wire) == ["failed"]
+            assert (await one.get(held))["status"] == "failed"
             other.gate.set()
             await other.until(built, "completed")
             assert other.did == ["roof x", "last x"]
@@ -280,7 +297,7 @@ def test_a_waiting_client_gets_the_result_of_the_process_that_takes_over(cluster
             made = await here.ask("tools/call", params)
             waiting = there.put("tasks/result", {"taskId": made["result"]["task"]["taskId"]})
             await wait_for(lambda: one.did == ["floor x"])
-            await one.stop_reporting()
+            one.stop_reporting()
             other.gate.set()
             response = await there.response(waiting)
             assert response["result"]["content"][0]["text"] == "built x"
@@ -310,15 +327,19 @@ def test_an_answered_question_is_not_pending_at_any_process(cluster_url: str) ->
         async with two_processes(cluster_url) as (one, other):
             id = await one.make("ask")
             await other.until(id, "input_required")
-            # The process that runs the task is slow to hear of the answer.
-            collect = one.server._tasks.answered_elsewhere
+            # The process that runs the task does not hear of the answer yet.
+            hears = asyncio.Event()
+            look = one.server._tasks._look_at
 
-            def collect_later(ids: Sequence[str] | None) -> None:
-                asyncio.get_running_loop().call_later(0.2, collect, ids)
+            async def look_later(run: Any) -> None:
+                await hears.wait()
+                await look(run)
 
-            one.server._tasks.answered_elsewhere = collect_later  # type: ignore[method-assign]
+            one.server._tasks._look_at = look_later  # type: ignore[method-assign]
             await other.request("tasks/update", {"taskId": id, "inputResponses": {"well": YES}})
-            assert (await other.get(id))["status"] != "input_required"
+            for process in (one, other):
+                assert (await process.get(id))["status"] == "working"
+            hears.set()
             await other.until(id, "completed")
 
     run(scenario())
@@ -330,40 +351,32 @@ def test_answers_for_a_dead_process_reach_the_one_that_takes_over(cluster_url: s
             id = await one.make("ask")
             await other.until(id, "input_required")
             # It does not hear of the answer any more.
-            one.server._tasks.answered_elsewhere = lambda ids: None  # type: ignore[method-assign]
-            one.server._tasks._maintenance.cancel()  # type: ignore[union-attr]
+            for loop in one.server._tasks._loops:
+                loop.cancel()
             await other.request("tasks/update", {"taskId": id, "inputResponses": {"well": YES}})
-            await one.stop_reporting()
-            await other.until(id, "completed")
+            task = await other.until(id, "completed")
+            assert task["result"]["content"][0]["text"] == "x {'n': 7}"
 
     run(scenario())
 
 
-def test_a_chosen_store_is_used_instead_of_the_cluster(cluster_url: str, tmp_path: Path) -> None:
+def test_every_key_of_a_task_expires(redis_server: RedisServer) -> None:
     async def scenario() -> None:
-        process = Process(cluster_url, task_store=str(tmp_path / "t.sqlite3"))
-        process.gate.set()
-        await process.until(await process.make("hold"), "completed")
-        assert not await process.node.client.do("KEYS", process.node.key("task*"))
-        await process.server.close()
-
-    run(scenario())
-
-
-def test_every_key_of_a_task_expires(cluster_url: str) -> None:
-    async def scenario() -> None:
-        async with two_processes(cluster_url) as (one, other):
+        async with two_processes(f"{redis_server.url}?name=expiry") as (one, other):
+            wire = await Wire(one.server, LEGACY).open()
+            wire.connection.principal = Principal("ada")
+            params = {"name": "ask", "arguments": {"what": "x"}, "task": {}}
+            await wire.ask("tools/call", params)
             id = await one.make("ask")
             await other.until(id, "input_required")
-            one.server._tasks.answered_elsewhere = lambda ids: None  # type: ignore[method-assign]
             await other.request("tasks/update", {"taskId": id, "inputResponses": {"well": YES}})
             client = one.node.client
-            names = await client.do("KEYS", one.node.key("task*"))
-            assert one.node.key("task", id) in names
+            names = await client.do("KEYS", "dovetail:expiry/*task*")
+            assert any(id.encode() in name for name in names)
             for name in names:
-                is_counter = name == one.node.key("tasks", "number")
                 # -1: it does not expire. It may be gone already, which is -2.
-                assert is_counter or await client.do("PTTL", name) != -1, name
+                assert await client.do("PTTL", name) != -1, name
+            await wire.connection.close()
 
     run(scenario())
 
@@ -384,9 +397,10 @@ def test_what_runs_while_redis_is_away_is_saved_when_it_returns(redis_server: Re
                 )
                 assert "shared store of this server cannot be used" in refused["error"]["message"]
                 one.gate.set()
-                await wait_for(lambda: "roof x" in one.did)
-                # The step is not over before it is recorded.
-                assert "last x" not in one.did
+                # Nobody knows any more who runs the task.
+                failed = await other.respond("tasks/get", {"taskId": id})
+                assert "shared store of this server cannot be used" in failed["error"]["message"]
+                assert one.did == ["floor x"]
             finally:
                 redis_server.resume()
             await wait_for(lambda: not one.node.problem and not other.node.problem)
@@ -438,7 +452,8 @@ def test_a_redis_that_cannot_write_refuses_tasks_and_keeps_what_ran(
             refused = await one.respond("tools/call", {"name": "hold", "arguments": {"what": "y"}})
             assert "shared store of this server cannot be used" in refused["error"]["message"]
             one.gate.set()
-            await wait_for(lambda: "roof x" in one.did)
+            assert (await other.get(id))["status"] == "working"
+            # The step is not done, or at least not over before it is recorded.
             assert "last x" not in one.did
             redis.command(*repair.split())
             await wait_for(lambda: not one.node.problem and not other.node.problem)

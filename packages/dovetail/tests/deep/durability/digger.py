@@ -29,9 +29,8 @@ _AT_ONCE = 16
 
 def make_server(store: Path, traces: Path) -> Server:
     """Tools that write what they do at the end of a file."""
-    server = Server(
-        "digger", options=Options(task_store=str(store), tasks_per_owner=100_000, grace=1.0)
-    )
+    options = Options(state=f"sqlite:///{store}", tasks_per_owner=100_000, grace=1.0)
+    server = Server("digger", options=options)
 
     def trace(text: str) -> None:
         # One write, at the end: lines of several processes do not mix.

@@ -16,7 +16,9 @@ from pathlib import Path
 
 import pytest
 
-from dovetail.stores.tasks import FINAL
+from dovetail.runtime.state import ServerState
+from dovetail.state import SQLiteBackend
+from dovetail.tasks.store import FINAL, TaskStore
 from tests.deep.durability.digger import Caller, make_server
 from tests.patience import CAP
 
@@ -55,9 +57,16 @@ def kill_after(process: subprocess.Popen[bytes], lines: int) -> list[list[str]]:
 def rows_of(store: Path) -> dict[str, str]:
     with sqlite3.connect(store) as database:
         assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-        rows = database.execute("SELECT id, status FROM tasks").fetchall()
     database.close()
-    return dict(rows)
+    return asyncio.run(read_statuses(store))
+
+
+async def read_statuses(store: Path) -> dict[str, str]:
+    async with SQLiteBackend(store).opened() as backend:
+        return {
+            stored.row.id: stored.row.status
+            async for stored in TaskStore(ServerState(backend, "digger")).scan()
+        }
 
 
 async def restart(store: Path, traces: Path, made: dict[str, str]) -> dict[str, dict[str, object]]:
@@ -155,7 +164,7 @@ def test_what_a_killed_process_leaves_is_taken_over_by_one_that_runs(tmp_path: P
                         task = await caller.see_end(words[1])
                         assert task["status"] in ("completed", "failed")
                 # Tasks that the process made but did not report before it was killed.
-                while "working" in rows_of(store).values():
+                while "working" in (await read_statuses(store)).values():
                     await asyncio.sleep(0.05)
         finally:
             await server.close()

@@ -21,8 +21,9 @@ import asyncio
 from pathlib import Path
 from dovetail import Options, Server
 
-server = Server("site", options=Options(task_store=str(Path(__file__).with_name("t.sqlite3"))))
-brief = Server("brief", options=Options(task_store="memory"))
+file = Path(__file__).with_name("t.sqlite3")
+server = Server("site", options=Options(state=f"sqlite:///{file}"))
+brief = Server("brief", options=Options(state="memory://"))
 
 @server.tool(task="required")
 async def dig(what: str) -> str:
@@ -113,7 +114,7 @@ def test_errors_are_explained(file: str, words: list[str], code: int, text: str)
 def test_broken_files_and_databases_are_reported(file: str) -> None:
     Path(file).with_name("t.sqlite3").write_text("no database at all", "utf-8")
     result = dovetail("tasks", f"{file}:server")
-    assert (result.exit_code, "Cannot use" in result.stderr) == (4, True)
+    assert (result.exit_code, "cannot be used" in result.stderr) == (4, True)
     Path(file).write_text("1 / 0", "utf-8")
     result = dovetail("tasks", file)
     assert (result.exit_code, "ZeroDivisionError" in result.stderr) == (4, True)

@@ -748,7 +748,7 @@ def test_a_thread_that_was_given_up_sees_that_in_its_context() -> None:
 
 
 def test_a_task_and_its_questions_find_the_context() -> None:
-    server = Server("s", options=Options(task_store="memory", current_context=True))
+    server = Server("s", options=Options(state="memory://", current_context=True))
 
     async def first(ctx: Context) -> None:
         assert current_context().meta == ctx.meta

@@ -505,7 +505,7 @@ def test_every_failure_is_logged_with_the_handler_its_file_and_its_line(
 def test_a_failed_task_is_logged_with_its_tool(
     revision: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    server = Server("s", options=Options(task_store="memory"))
+    server = Server("s", options=Options(state="memory://"))
 
     @server.tool(task="required")
     async def fail() -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -27,7 +26,7 @@ from dovetail.client import Client
 from dovetail.core.principal import Principal
 from dovetail.errors import DuplicateError, InvalidParamsError, RpcError
 from dovetail.middleware import CallNext, CallTool
-from dovetail.stores.tasks_sqlite import SqliteTaskStore
+from dovetail.state import MemoryBackend
 from dovetail.testing import connect
 from tests.patience import CAP
 
@@ -158,25 +157,23 @@ def test_questions_and_tasks_of_a_mounted_server_work(mode: str) -> None:
     use(mounted(), script, mode, elicit=lambda ask: {"n": "Ada"})
 
 
-class WatchedTaskStore(SqliteTaskStore):
-    is_open = True
+class WatchedBackend(MemoryBackend):
+    """A backend that servers open and close."""
 
-    def close(self) -> None:
+    is_open = False
+
+    async def open(self) -> None:
+        self.is_open = True
+
+    async def close(self) -> None:
         self.is_open = False
-        super().close()
 
 
 @pytest.mark.parametrize("is_late", [False, True])
-def test_the_task_store_of_a_mounted_tool_opens_and_closes_with_the_outer_server(
-    is_late: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    opened: dict[str, WatchedTaskStore] = {}
-
-    def open_store(chosen: str | None, server: str) -> WatchedTaskStore:
-        return opened.setdefault(server, WatchedTaskStore(tmp_path / server))
-
-    monkeypatch.setattr("dovetail.tasks.files.open_task_store", open_store)
-    shop, outer = Server("shop"), make_outer()
+def test_tasks_of_a_mounted_tool_are_those_of_the_outer_server(is_late: bool) -> None:
+    inner, backend = WatchedBackend(), WatchedBackend()
+    shop = Server("shop", options=Options(state=inner))
+    outer = Server("outer", options=Options(state=backend))
     if not is_late:
         shop.tools.add(lambda: "done", name="work", task="optional")
     outer.mount(shop, "shop")
@@ -185,12 +182,13 @@ def test_the_task_store_of_a_mounted_tool_opens_and_closes_with_the_outer_server
 
     async def script(client: Client) -> None:
         await client.list_tools()
-        assert ("outer" in opened) != is_late
+        assert backend.is_open != is_late
         task = await client.start("shop_work")
         assert (await task.result()).text == "done"
+        assert backend.is_open
 
     use(outer, script)
-    assert not opened["outer"].is_open
+    assert not backend.is_open and not inner.is_open
 
 
 @pytest.mark.parametrize("mode", MODES[1:])

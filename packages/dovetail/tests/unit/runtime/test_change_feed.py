@@ -9,10 +9,8 @@ from dovetail.core.changes import ChangeEvent, ChangeKind
 from dovetail.errors import StoreError
 from dovetail.runtime.change_feed import ChangeFeed
 from dovetail.stores.bus import MemoryBus
-from dovetail.tasks.run import view_of
-from dovetail.tasks.views import TaskView
+from dovetail.tasks.views import Status, TaskView
 from tests.unit.fakes import settle
-from tests.unit.stores.task_stores import make_row
 from tests.unit.talk import run
 
 TOOLS, PROMPTS = ChangeEvent(ChangeKind.TOOLS), ChangeEvent(ChangeKind.PROMPTS)
@@ -96,7 +94,7 @@ def test_a_task_of_another_process_is_read_for_those_that_want_it() -> None:
         bus: MemoryBus[ChangeEvent] = MemoryBus()
         heard: list[ChangeEvent] = []
         loads: list[str] = []
-        whole = view_of(make_row(status="completed", result=b"1", updated=2.0), 500)
+        whole = TaskView("a", Status.COMPLETED, 1.0, 2.0, None, 500, result=b"1")
 
         async def load() -> TaskView:
             loads.append("load")
@@ -106,7 +104,9 @@ def test_a_task_of_another_process_is_read_for_those_that_want_it() -> None:
             raise StoreError("away")
 
         feed = ChangeFeed(bus, lambda change: change.uri == "a", heard.append)
-        now, before = (view_of(make_row(updated=updated), 500) for updated in (2.0, 1.0))
+        now, before = (
+            TaskView("a", Status.WORKING, 1.0, updated, None, 500) for updated in (2.0, 1.0)
+        )
         bus.publish(ChangeEvent(ChangeKind.ITEM, "b", now, load))
         bus.publish(ChangeEvent(ChangeKind.ITEM, "a", now, fail))
         # It has changed since: that change is published too.

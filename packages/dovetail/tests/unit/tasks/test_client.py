@@ -26,7 +26,7 @@ class Site:
     """A server with tasks, and the handles to hold them by."""
 
     def __init__(self) -> None:
-        options = Options(task_store="memory", task_poll=0.01)
+        options = Options(state="memory://", task_poll=0.01)
         self.server = Server("site", options=options)
         self.go_on = asyncio.Event()
         server = self.server

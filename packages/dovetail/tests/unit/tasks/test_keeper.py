@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import threading
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -13,13 +12,10 @@ import pytest
 
 from dovetail import Context, Options, Server
 from dovetail.spec.keys import TASKS
-from dovetail.stores.tasks import TaskStore
 from dovetail.tasks import keeper as module
-from dovetail.tasks.keeper import TaskKeeper
-from dovetail.tasks.rows import LocalTaskRows
+from dovetail.tasks import running
 from tests.cluster.shop import STATE_KEY
 from tests.patience import CAP
-from tests.unit.stores.task_stores import KINDS
 from tests.unit.talk import LEGACY, MODERN, Wire, answer, run
 
 KNOWS: dict[str, Any] = {"elicitation": {}, "extensions": {TASKS: {}}}
@@ -30,16 +26,15 @@ YES = {"action": "accept", "content": {"n": 7}}
 @pytest.fixture(autouse=True)
 def fast(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is looked at again and again is looked at often."""
-    for name in ("_BUSY_TICK", "_IDLE_TICK", "_SWEEP", "_CLUSTER_TICK"):
+    for name in ("_RENEW", "_SEARCH", "_LOOK_AGAIN"):
         monkeypatch.setattr(module, name, 0.01)
 
 
 class Yard:
     """A server with tasks, and what its tools have done."""
 
-    def __init__(self, store: str, **options: Any) -> None:
-        place = "state" if store.startswith("redis:") else "task_store"
-        usual: dict[str, Any] = {place: store, "grace": 1.0}
+    def __init__(self, store: str | None, **options: Any) -> None:
+        usual: dict[str, Any] = {"state": store, "grace": 0.05}
         usual["state_keys"] = [STATE_KEY]
         self.server = Server("yard", options=Options(**{**usual, **options}))
         self.did: list[str] = []
@@ -80,16 +75,6 @@ class Yard:
             )
             return f"{what} {[each.data for each in both]}"
 
-    @property
-    def keeper(self) -> TaskKeeper:
-        return self.server._tasks
-
-    @property
-    def opened(self) -> TaskStore:
-        rows = self.keeper._rows
-        assert isinstance(rows, LocalTaskRows)
-        return rows.opened
-
     async def request(self, method: str, params: dict[str, Any], who: str | None = None) -> Any:
         response = await answer(
             self.server, method, params, revision=MODERN, capabilities=KNOWS, principal=who
@@ -115,11 +100,15 @@ class Yard:
             await asyncio.sleep(0.005)
 
 
-@pytest.fixture(params=KINDS)
+@pytest.fixture(params=["memory", "sqlite", "redis"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if request.param == "redis":
         return str(request.getfixturevalue("cluster_url"))
-    return "memory" if request.param == "memory" else str(tmp_path / "t.sqlite3")
+    return "memory://" if request.param == "memory" else in_file(tmp_path)
+
+
+def in_file(folder: Path) -> str:
+    return f"sqlite:///{folder}/t.sqlite3"
 
 
 async def wait_for(holds: Callable[[], bool | Awaitable[bool]]) -> None:
@@ -184,12 +173,12 @@ def test_a_server_that_closes_says_what_it_did_not_finish(store: str) -> None:
 
 def test_what_may_be_run_again_is_with_what_it_has_done(tmp_path: Path) -> None:
     async def scenario() -> None:
-        first = Yard(str(tmp_path / "t.sqlite3"))
+        first = Yard(in_file(tmp_path))
         await first.server.start()
         id = await first.make("build", who="ada")
         await wait_for(lambda: first.did == ["floor x"])
         await first.server.close()
-        second = Yard(str(tmp_path / "t.sqlite3"))
+        second = Yard(in_file(tmp_path))
         second.gate.set()
         await second.server.start()
 
@@ -207,13 +196,13 @@ def test_what_may_be_run_again_is_with_what_it_has_done(tmp_path: Path) -> None:
 def test_a_task_under_which_processes_keep_ending_fails(tmp_path: Path) -> None:
     async def scenario() -> None:
         id = ""
-        for attempt in range(module._MAX_ATTEMPTS):
-            yard = Yard(str(tmp_path / "t.sqlite3"))
+        for attempt in range(running._MAX_ATTEMPTS):
+            yard = Yard(in_file(tmp_path))
             await yard.server.start()
             id = id or await yard.make("build")
             assert (await yard.get(id))["status"] == "working", attempt
             await yard.server.close()
-        yard = Yard(str(tmp_path / "t.sqlite3"))
+        yard = Yard(in_file(tmp_path))
         task = await yard.until(id, "failed")
         assert task["statusMessage"] == "5 processes have run the task and ended before it."
         await yard.server.close()
@@ -222,7 +211,7 @@ def test_a_task_under_which_processes_keep_ending_fails(tmp_path: Path) -> None:
 
 
 def test_tasks_of_an_event_loop_that_has_ended_are_over() -> None:
-    yard = Yard("memory")
+    yard = Yard("memory://")
 
     async def begin() -> str:
         return await yard.make("hold")
@@ -241,13 +230,13 @@ def test_tasks_of_an_event_loop_that_has_ended_are_over() -> None:
 
 def test_a_resumable_task_that_waits_survives_its_process(tmp_path: Path) -> None:
     async def scenario() -> None:
-        first = Yard(str(tmp_path / "t.sqlite3"))
+        first = Yard(in_file(tmp_path))
         await first.server.start()
         ids = [await first.make("ask", what) for what in ("a", "b")]
         for id in ids:
             await first.until(id, "input_required")
         await first.server.close()
-        second = Yard(str(tmp_path / "t.sqlite3"))
+        second = Yard(in_file(tmp_path))
         # The first request to the new process: the function has not asked again yet.
         await second.reply(ids[1], first=YES)
         assert list((await second.until(ids[1], "input_required"))["inputRequests"]) == ["second"]
@@ -297,67 +286,6 @@ def test_no_more_run_at_a_time_than_there_are_slots(store: str) -> None:
     run(scenario())
 
 
-def test_a_look_that_fails_is_tried_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    async def scenario() -> None:
-        yard = Yard(str(tmp_path / "t.sqlite3"))
-        await yard.server.start()
-        failed = asyncio.Event()
-
-        def break_down(now: float) -> list[str]:
-            failed.set()
-            raise OSError("the disk is full")
-
-        monkeypatch.setattr(yard.opened, "expire", break_down)
-        await failed.wait()
-        monkeypatch.undo()
-        yard.gate.set()
-        await yard.until(await yard.make("hold"), "completed")
-        await yard.server.close()
-
-    with caplog.at_level(logging.ERROR, "dovetail"):
-        run(scenario())
-    assert "the disk is full" in caplog.text
-
-
-def test_a_row_that_cannot_be_kept_is_logged(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    async def scenario() -> None:
-        yard = Yard(str(tmp_path / "t.sqlite3"))
-        await yard.server.start()
-
-        def break_down(row: Any) -> bool:
-            raise OSError("the disk is full")
-
-        monkeypatch.setattr(yard.opened, "save", break_down)
-        id = await yard.make("ask_both")
-        await yard.until(id, "input_required")
-        await wait_for(lambda: "could not be kept" in caplog.text)
-        monkeypatch.undo()
-        await yard.server.close()
-
-    with caplog.at_level(logging.ERROR, "dovetail"):
-        run(scenario())
-
-
-def test_whoever_does_not_run_a_task_can_only_look_at_it(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        yard = Yard(str(tmp_path / "t.sqlite3"))
-        await yard.server.start()
-        keeper = yard.keeper
-        assert keeper.take("elsewhere", "k")
-        keeper.give_back("elsewhere", "k")
-        keeper.refuse("elsewhere", "k", ValueError())
-        keeper._collected("elsewhere", b"{}")
-        await yard.server.close()
-        assert await keeper.save(None) is False  # type: ignore[arg-type]
-        keeper.save_soon(None)  # type: ignore[arg-type]
-
-    run(scenario())
-
-
 def test_what_a_tool_promises_of_its_time_holds_in_a_task_too(store: str) -> None:
     async def scenario() -> None:
         yard = Yard(store)
@@ -399,7 +327,7 @@ def test_what_a_tool_promises_of_its_time_holds_in_a_task_too(store: str) -> Non
 
 def test_a_thread_that_is_cancelled_can_see_it() -> None:
     async def scenario() -> None:
-        yard = Yard("memory")
+        yard = Yard("memory://")
         seen = threading.Event()
         began = threading.Event()
 
@@ -427,13 +355,13 @@ def test_a_task_that_waits_when_the_server_closes_fails_if_it_cannot_run_again(
         return str((await ctx.elicit("Well?", FORM)).data)
 
     async def scenario() -> None:
-        first = Yard(str(tmp_path / "t.sqlite3"))
+        first = Yard(in_file(tmp_path))
         first.server.tools.add(plain, task="optional")
         await first.server.start()
         id = await first.make("plain")
         await first.until(id, "input_required")
         await first.server.close()
-        second = Yard(str(tmp_path / "t.sqlite3"))
+        second = Yard(in_file(tmp_path))
         task = await second.until(id, "failed")
         assert task["statusMessage"].startswith("The server was shut down")
         await second.server.close()
@@ -471,7 +399,7 @@ def test_subscribers_see_nothing_after_the_end_of_a_task_that_waited(store: str)
 
 def test_a_task_of_another_process_is_waited_for(tmp_path: Path) -> None:
     async def scenario() -> None:
-        one, other = Yard(str(tmp_path / "t.sqlite3")), Yard(str(tmp_path / "t.sqlite3"))
+        one, other = Yard(in_file(tmp_path)), Yard(in_file(tmp_path))
         await one.server.start()
         await other.server.start()
         here = await Wire(one.server, LEGACY, {"elicitation": {}}).open()
@@ -493,48 +421,89 @@ def test_a_task_of_another_process_is_waited_for(tmp_path: Path) -> None:
     run(scenario())
 
 
-def test_of_several_that_come_first_one_opens_the_store(tmp_path: Path) -> None:
+def test_tasks_are_in_a_file_if_nobody_says_where(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+
     async def scenario() -> None:
-        server = Server("late", options=Options(task_store=str(tmp_path / "t.sqlite3")))
-        await server.start()
-
-        @server.tool(task="required")
-        async def dig() -> str:
-            return "dug"
-
-        # The server runs already: nobody has opened a store yet.
-        keeper = server._tasks
-        await asyncio.gather(*(keeper._start() for _ in range(3)))
-        assert len(list((tmp_path / "t.sqlite3-workers").iterdir())) == 1
-        await keeper.close()
+        first = Yard(None)
+        first.gate.set()
+        id = await first.make("hold")
+        await first.until(id, "completed")
+        await first.server.close()
+        assert (tmp_path / "dovetail" / "yard.state.sqlite3").exists()
+        second = Yard(None)
+        assert (await second.get(id))["status"] == "completed"
+        await second.server.close()
 
     run(scenario())
 
 
-def test_a_server_closes_while_it_takes_over_a_task(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_tasks_are_in_memory_if_the_usual_file_cannot_be_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
+    (tmp_path / "file").write_text("no folder", "utf-8")
+
     async def scenario() -> None:
-        first = Yard(str(tmp_path / "t.sqlite3"))
-        await first.server.start()
-        id = await first.make("build")
-        second = Yard(str(tmp_path / "t.sqlite3"))
-        await second.server.start()
-        saving = asyncio.Event()
+        yard = Yard(None)
+        yard.gate.set()
+        id = await yard.make("hold")
+        await yard.until(id, "completed")
+        # They are still there if the server starts again.
+        await yard.server.close()
+        await yard.server.start()
+        assert (await yard.get(id))["status"] == "completed"
+        await yard.server.close()
 
-        async def save(row: Any) -> bool:
-            saving.set()
-            await asyncio.Event().wait()
-            return True
+    run(scenario())
+    assert caplog.text.count("kept in memory and lost with this process") == 1
 
-        monkeypatch.setattr(second.keeper._rows, "save", save)
-        await first.server.close()
-        await saving.wait()
-        await second.server.close()
-        assert not second.keeper._live
-        third = Yard(str(tmp_path / "t.sqlite3"))
-        third.gate.set()
-        await third.until(id, "completed")
-        await third.server.close()
+
+def test_progress_is_in_the_status_message(store: str) -> None:
+    async def scenario() -> None:
+        yard = Yard(store)
+        told, reported = asyncio.Event(), 0
+
+        @yard.server.tool(task="optional")
+        async def walk(what: str, ctx: Context) -> str:
+            nonlocal reported
+            for reported in range(1, 100):
+                ctx.progress(reported, 100, None)
+            told.set()
+            await yard.gate.wait()
+            await asyncio.to_thread(ctx.progress, 100, None, "m" * 1000)
+            return what
+
+        id = await yard.make("walk")
+        await told.wait()
+        assert (await yard.get(id))["statusMessage"] == "99 of 100"
+        yard.gate.set()
+        assert "statusMessage" not in await yard.until(id, "completed")
+        await yard.server.close()
+
+    run(scenario())
+
+
+def test_a_result_that_is_too_large_fails_the_task(store: str) -> None:
+    async def scenario() -> None:
+        yard = Yard(store, max_task_result_bytes=20)
+        task = await yard.until(await yard.make("stubborn"), "failed")
+        assert "too large to be kept" in task["statusMessage"]
+        assert "the limit is 20" in task["error"]["message"]
+        await yard.server.close()
+
+    run(scenario())
+
+
+def test_several_first_calls_open_the_state_once(store: str) -> None:
+    async def scenario() -> None:
+        yard = Yard(store)
+        yard.gate.set()
+        for id in await asyncio.gather(*(yard.make("hold") for _ in range(5))):
+            await yard.until(id, "completed")
+        assert len(yard.server._tasks._loops) == (1 if store == "memory://" else 2)
+        await yard.server.close()
 
     run(scenario())

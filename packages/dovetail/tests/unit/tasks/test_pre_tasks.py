@@ -54,7 +54,7 @@ def test_what_cannot_stand_before_a_tool_is_refused(function: Any, text: str) ->
 
 @pytest.mark.parametrize("revision", [LEGACY, MODERN])
 def test_one_that_does_not_ask_is_run_before_every_call(revision: str) -> None:
-    server = Server("s", options=Options(task_store="memory"))
+    server = Server("s", options=Options(state="memory://"))
     ran: list[str] = []
 
     async def first(ctx: Context) -> None:

@@ -39,7 +39,7 @@ def test_a_tool_that_makes_none_says_nothing_of_tasks() -> None:
 
 
 def make_server(**support: Any) -> Server:
-    server = Server("s", options=Options(task_store="memory"))
+    server = Server("s", options=Options(state="memory://"))
     for name, task in support.items():
 
         @server.tool(name=name, task=task)

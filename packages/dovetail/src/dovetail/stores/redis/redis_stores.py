@@ -8,7 +8,6 @@ from urllib.parse import quote
 
 from dovetail.state.redis_url import parse_url
 from dovetail.stores.redis.node import RedisNode
-from dovetail.stores.redis.tasks import RedisTasks
 
 __all__ = ["RedisStores"]
 
@@ -18,7 +17,6 @@ class RedisStores:
 
     def __init__(self, url: str, name: str) -> None:
         self.cluster = RedisNode(parse_url(url), quote(name, safe=""))
-        self.tasks = RedisTasks(self.cluster)
 
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[None]:

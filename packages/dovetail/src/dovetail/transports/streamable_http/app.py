@@ -203,6 +203,7 @@ class HttpApp:
     def begin_shutdown(self) -> None:
         """End the streams of clients that only listen; requests are still served."""
         self._is_draining = True
+        self._engine.lifespan.begin_shutdown()
         self.end_streams()
 
     async def finish_shutdown(self, grace: float) -> None:
