@@ -82,8 +82,9 @@ class TaskKeeper(RunningTasks):
         self._opened: AsyncExitStack | None = None
         self._loops: list[asyncio.Task[None]] = []
         self._starting: tuple[asyncio.AbstractEventLoop, asyncio.Lock] | None = None
-        # Set when the loop should not wait any longer; and when the last run ended.
+        # Set when the loop should not wait any longer for the first task; when the last run ended.
         self._stir = asyncio.Event()
+        self._is_idle = False
         self._idle_since = 0.0
         self._looked = 0
 
@@ -208,11 +209,13 @@ class TaskKeeper(RunningTasks):
             except Exception:
                 logger.exception("looking after tasks failed; it will be tried again")
                 delay = _SEARCH
-            is_idle = not (self._live or self._store.is_shared or self._worker.lease)
-            self._stir.clear()
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(None if is_idle else delay):
-                    await self._stir.wait()
+            self._is_idle = not (self._live or self._store.is_shared or self._worker.lease)
+            if self._is_idle:
+                self._stir.clear()
+                await self._stir.wait()
+                self._is_idle = False
+            else:
+                await asyncio.sleep(delay)
 
     async def _tend_own(self) -> None:
         assert self._loop is not None
@@ -332,11 +335,12 @@ class TaskKeeper(RunningTasks):
         logger.info("task %s of %r: %s %s begins", row.id[:8], row.owner, call.method, name)
         view = view_of(row, run.version, self.poll_ms)
         self._begin(run)
-        self._stir.set()
+        if self._is_idle:
+            self._stir.set()
         return view
 
     async def _add(self, run: TaskRun) -> int:
-        options, row = self._ready.options, run.to_save()
+        options, row = self._ready.options, run.to_save() if run.row.resumable else run.row
         # The lease itself is checked where the task is added.
         lease = self._worker.lease or await self._worker.hold()
         version = await self._store.add(row, options, lease)

@@ -33,7 +33,7 @@ from dovetail.core.call import Ask
 from dovetail.core.options import Options
 from dovetail.errors import LimitError, StoreError
 from dovetail.runtime.state import CLUSTER, ServerState
-from dovetail.state import ABSENT, Lease, Limit, MemoryBackend, Published, Retention, Value
+from dovetail.state import ABSENT, Lease, Limit, MemoryBackend, Published, Refusal, Retention, Value
 from dovetail.wire import codec
 
 __all__ = [
@@ -126,29 +126,38 @@ class TaskStore:
 
     async def add(self, row: TaskRow, options: Options, fence: Lease) -> int | None:
         """Add a task; returns its version, None if the lease is lost. Raises LimitError."""
-        most, ttl = options.tasks_per_owner, _left(row)
-        limit = self._of_owner(row.owner)
-        if await self._backend.take([Limit(limit, most)], holder=row.id, ttl=ttl) is not None:
-            raise LimitError(
-                f"Too many tasks: the limit is {most:,} per caller, including finished tasks that "
-                "have not expired. Try again later."
-            )
-        version = None
+        most, limit = options.tasks_per_owner, self._of_owner(row.owner)
+        taking = self._backend.take([Limit(limit, most)], holder=row.id, ttl=_left(row))
+        version: int | None = None
+        refusal: Refusal | None = None
         try:
-            if row.owner is None:
-                # Nobody may list them.
+            if self.is_shared:
+                # Together: it is one turn for a database, and a file is synced once.
+                refusal, version, _ = await asyncio.gather(
+                    taking, self.save(row, ABSENT, fence), self._list(row, options)
+                )
+            elif (refusal := await taking) is None:
+                await self._list(row, options)
                 version = await self.save(row, ABSENT, fence)
-            else:
-                entries = most * _LISTED
-                kept = Retention(entries, entries * _ENTRY_BYTES, options.task_max_ttl)
-                # Together, so that a file is synced once. Without a row an entry means nothing.
-                listing = self._backend.append(limit, row.id.encode(), kept)
-                version, _ = await asyncio.gather(self.save(row, ABSENT, fence), listing)
+            if refusal is not None and version is not None:
+                await self.delete(row.id)
         finally:
             if version is None:
                 with suppress(StoreError):
                     await self._backend.give_back([limit], row.id)
+        if refusal is not None:
+            raise LimitError(
+                f"Too many tasks: the limit is {most:,} per caller, including finished tasks that "
+                "have not expired. Try again later."
+            )
         return version
+
+    async def _list(self, row: TaskRow, options: Options) -> None:
+        """Add a task to those of its owner; without a row the entry means nothing."""
+        if row.owner is not None:
+            entries = options.tasks_per_owner * _LISTED
+            kept = Retention(entries, entries * _ENTRY_BYTES, options.task_max_ttl)
+            await self._backend.append(self._of_owner(row.owner), row.id.encode(), kept)
 
     async def get(self, id: str) -> Stored | None:
         """The task with this id."""

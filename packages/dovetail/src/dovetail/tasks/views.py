@@ -45,7 +45,7 @@ class Status(Enum):
         return self not in (Status.WORKING, Status.INPUT_REQUIRED)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class TaskView:
     """A task at one moment. Times are seconds since 1970."""
 
@@ -130,8 +130,8 @@ def keeper_of(call: Call) -> KeptTasks:
 
 def spell_time(seconds: float) -> str:
     """Return a time in the format of the protocol: ISO 8601, UTC."""
-    moment = datetime.fromtimestamp(seconds, UTC)
-    return f"{moment:%Y-%m-%dT%H:%M:%S}.{moment.microsecond // 1000:03}Z"
+    spelled = datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
+    return f"{spelled.removesuffix('+00:00')}Z"
 
 
 def describe(task: TaskView) -> dict[str, Any]:
