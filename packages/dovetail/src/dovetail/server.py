@@ -144,6 +144,7 @@ class Server:
         self._bus: Bus[ChangeEvent] = (
             MemoryBus() if self._processes is None else SharedBus(self._processes)
         )
+        self._tasks = _Tasks(self)
         self._extensions = Extensions()
         if isinstance(extensions, Mapping):
             self._extensions.only_declared.update(extensions)
@@ -151,7 +152,7 @@ class Server:
         self.tools: Tools = Tools(
             self.options,
             self._changed(ChangeKind.TOOLS),
-            _TaskTools(self._offer_tasks),
+            self._tasks,
             self._extensions.bind_tool,
         )
         self.prompts: Prompts = Prompts(self.options, self._changed(ChangeKind.PROMPTS))
@@ -201,8 +202,6 @@ class Server:
             self._lifespan.add(self._state.opened)
             self._lifespan.add(self._processes.opened)
             eras.rounds.set_store(self._state.used_rounds)
-        self._tasks = self._make_tasks()
-        self._offers_tasks = False
         self._methods_without_mounts = self._methods(eras)
         self._plain_handlers = dict(self._methods_without_mounts)
         self.handlers: dict[str, MethodHandler] = dict(self._plain_handlers)
@@ -226,7 +225,6 @@ class Server:
             processes=self._processes,
             shared=self._shared,
         )
-        self._tasks.attach(self.engine)
         # By the revision that legacy requests are served at.
         self._stateless: dict[str, StatelessEndpoint] = {}
         if tool_search is not None:
@@ -235,24 +233,16 @@ class Server:
         for extension in extensions or ():
             self.add_extension(extension)
 
-    def _make_tasks(self) -> TaskKeeper:
-        from dovetail.tasks.keeper import TaskKeeper  # noqa: PLC0415 - see test_layers
-
-        return TaskKeeper(self._state, self.provider.is_resumable)
-
     def _make_provider(self) -> Provider:
         return Provider(self)
 
     def _methods(self, eras: Eras) -> dict[str, MethodHandler]:
         """Return the handlers of all methods; a subclass may serve them in another way."""
-        from dovetail.tasks.tools import task_methods  # noqa: PLC0415 - see test_layers
-
         return {
             **self.tools.methods(),
             **self.prompts.methods(),
             **self.resources.methods(),
             **self.completions.methods(),
-            **task_methods(),
             **eras.methods,
         }
 
@@ -454,9 +444,11 @@ class Server:
             self.routes.unmount(server.routes)
             raise
         self._lifespan.add(server.running)
-        if server._offers_tasks:
-            self._offer_tasks()
-        self._lifespan.add(self._closing_tasks)
+        # Tasks of mounted servers are tasks of this one, also of tools that they get later.
+        self._serve_tasks()
+        if server._tasks.is_offered:
+            self._tasks.start()
+        self._lifespan.add(self._tasks.closing)
         self._wrap_handlers()
 
     def _adapt_route(self, route: CustomRoute) -> CustomRoute:
@@ -652,19 +644,19 @@ class Server:
         self._capabilities = None
         self._bus.publish(change)
 
-    def _offer_tasks(self) -> None:
-        """Open the task store with the lifespan, once there is a tool that runs as a task."""
-        if not self._offers_tasks:
-            self._offers_tasks = True
-            self._lifespan.add(self._tasks.open)
+    def _serve_tasks(self) -> None:
+        """Serve the methods of tasks, from the first tool or mount on."""
+        from dovetail.tasks.tools import task_methods  # noqa: PLC0415 - see test_layers
 
-    @asynccontextmanager
-    async def _closing_tasks(self) -> AsyncIterator[None]:
-        """End tasks before a mounted server exits, also those of tools it registered later."""
-        try:
-            yield
-        finally:
-            await self._tasks.close()
+        added = {
+            name: handler
+            for name, handler in task_methods().items()
+            if name not in self._methods_without_mounts
+        }
+        if added:
+            self._methods_without_mounts.update(added)
+            self._plain_handlers.update(added)
+            self._wrap_handlers()
 
     # -- capabilities ---------------------------------------------------------------------
 
@@ -716,11 +708,24 @@ class Server:
         return any(entry.spec.uses_context for entry in registered)
 
 
-class _TaskTools:
-    """Imports what makes tools run as tasks when the first one does."""
+class _Tasks:
+    """The tasks of a server; what they need is imported with the first tool that runs as one."""
 
-    def __init__(self, offer: Callable[[], None]) -> None:
-        self._offer = offer
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self._keeper: TaskKeeper | None = None
+        # Whether the store is opened with the server.
+        self.is_offered = False
+
+    @property
+    def keeper(self) -> TaskKeeper:
+        """What creates tasks and answers requests about them."""
+        if self._keeper is None:
+            from dovetail.tasks.keeper import TaskKeeper  # noqa: PLC0415 - see test_layers
+
+            server = self._server
+            self._keeper = TaskKeeper(server.engine, server.provider.is_resumable)
+        return self._keeper
 
     def bind(self, spec: HandlerSpec, support: str, **options: Any) -> Any:
         """Return how a tool runs as a task, None for never; raises UsageError."""
@@ -732,8 +737,20 @@ class _TaskTools:
         """Offer tasks to clients, and return what calls of tools are passed to."""
         from dovetail.tasks.tools import divert  # noqa: PLC0415 - see test_layers
 
-        self._offer()
+        if not self.is_offered:
+            self.is_offered = True
+            self._server._serve_tasks()
+            self._server._lifespan.add(self.keeper.open)
         return divert
+
+    @asynccontextmanager
+    async def closing(self) -> AsyncIterator[None]:
+        """End tasks before a mounted server exits, also those of tools it registered later."""
+        try:
+            yield
+        finally:
+            if self._keeper is not None:
+                await self._keeper.close()
 
 
 def _register(add: Callable[[F], object], function: F | None) -> F | Callable[[F], F]:

@@ -27,6 +27,7 @@ from dovetail.errors import (
     RpcError,
     ToolError,
 )
+from dovetail.spec.methods import Sender
 from dovetail.spec.models import CallToolResult
 from dovetail.wire import codec
 
@@ -202,6 +203,10 @@ class Dispatcher:
         return codec.encode_error(call.id, error)
 
     def _unknown(self, call: Call) -> RpcError:
+        spec = call.era.methods.get(call.method)
+        if spec is not None and spec.sender is Sender.CLIENT and spec.capability is not None:
+            # Handlers that no entry needs are not there.
+            return self._undeclared(call, spec.capability)
         # base.error.method-not-found: methods of other revisions are not in the table
         return MethodNotFoundError(
             f"Method not found: {call.method[:100]!r} does not exist at {call.era.revision}"

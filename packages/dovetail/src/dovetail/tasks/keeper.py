@@ -26,6 +26,7 @@ from dovetail.core.cursor import decode_cursor, encode_cursor
 from dovetail.core.principal import owner_of
 from dovetail.errors import InternalError, InvalidParamsError, LimitError, StoreError
 from dovetail.net.backoff import backoff
+from dovetail.runtime.engine import Engine
 from dovetail.runtime.state import ServerState
 from dovetail.tasks.eras import shape_of
 from dovetail.tasks.rows import cancelled_row, keep_request
@@ -74,11 +75,9 @@ _CLOSING = 0.5
 class TaskKeeper(RunningTasks):
     """Stores and runs the tasks of one server."""
 
-    def __init__(self, state: ServerState, is_resumable: Callable[[str], bool]) -> None:
-        """`state` is used if the options say where state is."""
-        super().__init__(is_resumable)
+    def __init__(self, engine: Engine, is_resumable: Callable[[str], bool]) -> None:
+        super().__init__(engine, is_resumable)
         self._state: ServerState | None = None
-        self._given_state = state
         self._opened: AsyncExitStack | None = None
         self._loops: list[asyncio.Task[None]] = []
         self._starting: tuple[asyncio.AbstractEventLoop, asyncio.Lock] | None = None
@@ -126,6 +125,7 @@ class TaskKeeper(RunningTasks):
         self._live.clear()
         self._unsaved.clear()
         self._loop, self._stopping, self._idle_since = loop, False, loop.time()
+        self._usable, self._stir = asyncio.Event(), asyncio.Event()
         self._usable.set()
         # A store that cannot be used now is looked at again later.
         with contextlib.suppress(StoreError):
@@ -136,8 +136,8 @@ class TaskKeeper(RunningTasks):
 
     async def _enter_state(self, stack: AsyncExitStack) -> ServerState:
         if is_chosen(self._ready.options):
-            await stack.enter_async_context(self._given_state.backend.opened())
-            return self._given_state
+            await stack.enter_async_context(self._ready.state.backend.opened())
+            return self._ready.state
         if self._state is not None and not self._state.is_shared:
             # The tasks in memory are still there.
             return self._state

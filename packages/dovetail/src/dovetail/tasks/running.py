@@ -55,11 +55,13 @@ _MAX_REJECTED = 1000
 class RunningTasks:
     """Runs tasks on the event loop; the `TaskBackend` of each of them."""
 
-    def __init__(self, is_resumable: Callable[[str], bool]) -> None:
+    def __init__(self, engine: Engine, is_resumable: Callable[[str], bool]) -> None:
         """`is_resumable`: whether a tool exists in this process and may run again."""
         self._is_resumable = is_resumable
-        self._engine: Engine | None = None
-        self._runner: TaskRunner | None = None
+        self._runner = TaskRunner(engine.options)
+        # The engine of calls that run as tasks.
+        self._ready: Engine = engine._replace(runner=self._runner)
+        self.poll_ms: int = max(1, round(engine.options.task_poll * 1000))
         self._live: dict[str, TaskRun] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
         self._open_store: TaskStore | None = None
@@ -81,18 +83,6 @@ class RunningTasks:
         # Who waits for a change of a task.
         self._watchers: dict[str, set[asyncio.Event]] = {}
         self._background: set[asyncio.Task[None]] = set()
-        self.poll_ms = 0
-
-    def attach(self, engine: Engine) -> None:
-        """Set the engine whose calls may become tasks."""
-        self._runner = TaskRunner(engine.options)
-        self._engine = engine._replace(runner=self._runner)
-        self.poll_ms = max(1, round(engine.options.task_poll * 1000))
-
-    @property
-    def _ready(self) -> Engine:
-        assert self._engine is not None  # a server attaches its engine in its constructor
-        return self._engine
 
     @property
     def _store(self) -> TaskStore:
@@ -114,7 +104,6 @@ class RunningTasks:
 
     def _prepare(self, call: Call, row: TaskRow, attempts: int = 1) -> TaskRun:
         """Create the run of a call and attach it to the call."""
-        assert self._runner is not None
         run = TaskRun(row, call, self, self._runner, attempts)
         call.detached, call.services = run, self._ready
         return run
@@ -285,10 +274,13 @@ class RunningTasks:
 
     async def _save_waiting(self) -> None:
         """Save what has waited until the store could be used; raises StoreError."""
-        for run in tuple(self._unsaved.values()):
-            if self._unsaved.pop(run.id, None) is run:
-                await self._save_newest(run)
-            if run.id in self._unsaved:
+        waiting = list(self._unsaved.values())
+        # The first one alone: mostly the others cannot be saved either.
+        for runs in (waiting[:1], *_parts(waiting[1:], _AT_ONCE)):
+            for run in runs:
+                self._unsaved.pop(run.id, None)
+            await asyncio.gather(*map(self._save_newest, runs))
+            if any(run.id in self._unsaved for run in runs):
                 raise StoreError("a task could not be saved")
         while self._rejected:
             await self._store.delete(self._rejected[0])
@@ -383,11 +375,15 @@ class RunningTasks:
         now = self._loop.time()
         found_at = self._left.get(dead, (now, 0.0))[0]
         is_abandoned = now - found_at >= _ABANDONED
-        found = [
-            stored
-            async for stored in self._store.scan()
-            if stored.row.worker == dead and stored.row.status not in FINAL
-        ]
+        keeping = asyncio.create_task(self._keep(lease))
+        try:
+            found = [
+                stored
+                async for stored in self._store.scan()
+                if stored.row.worker == dead and stored.row.status not in FINAL
+            ]
+        finally:
+            keeping.cancel()
         count = 0
         for start in range(0, len(found), _PART):
             if not await self._store.renew(lease):
@@ -407,6 +403,15 @@ class RunningTasks:
             await self._store.change_workers(remove=dead)
         if self._ready.shared is not None:
             self._ready.shared.cluster.statistics.tasks_taken_over += count
+
+    async def _keep(self, lease: Lease) -> None:
+        """Keep the lease of a dead worker, and that of this one, until it is cancelled."""
+        while True:
+            await asyncio.sleep(LEASE / 4)
+            with contextlib.suppress(StoreError):
+                await self._store.renew(lease)
+                if self._worker.lease is not None:
+                    await self._worker.hold()
 
     async def _inherit(self, stored: Stored, lease: Lease | None, *, is_abandoned: bool) -> bool:
         """Run a task again or fail it; False if it is left to another process."""

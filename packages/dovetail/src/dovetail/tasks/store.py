@@ -276,14 +276,13 @@ class TaskStore:
 
     async def workers(self) -> list[str]:
         """The workers that may have tasks."""
-        found = await self._backend.get(self._workers)
-        return [] if found is None else codec.decode_as(list[str], found.data)
+        return _read_workers(await self._backend.get(self._workers))
 
     async def change_workers(self, *, add: str = "", remove: str = "") -> None:
         """Add or remove a worker."""
         while True:
             found = await self._backend.get(self._workers)
-            known = [] if found is None else codec.decode_as(list[str], found.data)
+            known = _read_workers(found)
             changed = [each for each in known if each not in (add, remove)] + [add] * bool(add)
             if changed == known:
                 return
@@ -315,6 +314,14 @@ def _read(id: str, value: Value) -> Stored | None:
     except msgspec.DecodeError as error:
         logger.error("ignored the stored task %.8s: it is damaged: %s", id, error)
         return None
+
+
+def _read_workers(value: Value | None) -> list[str]:
+    try:
+        return [] if value is None else codec.decode_as(list[str], value.data)
+    except msgspec.DecodeError as error:
+        logger.error("ignored the stored list of workers: it is damaged: %s", error)
+        return []
 
 
 def is_chosen(options: Options) -> bool:

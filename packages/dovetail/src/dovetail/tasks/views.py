@@ -124,7 +124,7 @@ class KeptTasks(Protocol):
 
 def keeper_of(call: Call) -> KeptTasks:
     """Return the tasks of the server that a call came to."""
-    keeper: KeptTasks = call.services.tasks
+    keeper: KeptTasks = call.services.tasks.keeper
     return keeper
 
 

@@ -72,7 +72,7 @@ async def _main(url: str, traces: Path, count: int) -> None:
     while len(mine.intersection(traces.read_text("utf-8").splitlines())) < count:
         await asyncio.sleep(0.05)
     # A step is busy until its result is saved.
-    while any(run.call.record.busy for run in server._tasks._live.values()):
+    while any(run.call.record.busy for run in server._tasks.keeper._live.values()):
         await asyncio.sleep(0.01)
     say("ready")
     await asyncio.Event().wait()

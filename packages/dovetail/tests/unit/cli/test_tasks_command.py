@@ -85,7 +85,7 @@ def test_tasks_are_listed_and_cancelled_while_the_server_runs(file: str) -> None
         ]
         ended = await asyncio.to_thread(dovetail, "tasks", f"{file}:server", "--cancel", id[:12])
         assert "cancelled by the operator" in ended.stdout
-        while server._tasks._live:  # until the process that runs it has found out
+        while server._tasks.keeper._live:  # until the process that runs it has found out
             await asyncio.sleep(0.01)
         assert await status_of(server, id) == "cancelled"
         again = await asyncio.to_thread(dovetail, "tasks", f"{file}:server", "--cancel", id)

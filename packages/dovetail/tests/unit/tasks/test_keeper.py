@@ -503,7 +503,7 @@ def test_several_first_calls_open_the_state_once(store: str) -> None:
         yard.gate.set()
         for id in await asyncio.gather(*(yard.make("hold") for _ in range(5))):
             await yard.until(id, "completed")
-        assert len(yard.server._tasks._loops) == (1 if store == "memory://" else 2)
+        assert len(yard.server._tasks.keeper._loops) == (1 if store == "memory://" else 2)
         await yard.server.close()
 
     run(scenario())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -138,7 +139,7 @@ class Tasks:
 
 class Services:
     def __init__(self, tasks: Tasks) -> None:
-        self.tasks = tasks
+        self.tasks = SimpleNamespace(keeper=tasks)
 
 
 def fetching(tasks: Tasks, *, timeout: float | None = None, ready: bool = True) -> Call:

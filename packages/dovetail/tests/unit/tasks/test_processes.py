@@ -190,14 +190,14 @@ def test_a_paused_process_does_not_repeat_what_another_one_has_done(store: Any) 
             id = await one.make("build")
             await wait_for(lambda: one.did == ["floor"])
             # The step is recorded: the next look of the other process shows that.
-            await wait_for(lambda: not one.server._tasks._live[id].is_saving)
+            await wait_for(lambda: not one.server._tasks.keeper._live[id].is_saving)
             one.line.pause()
             one.gate.set()
             other.gate.set()
             await other.until(id, "completed")
             assert other.did == ["roof"]
             one.line.resume()
-            await wait_for(lambda: not one.server._tasks._live)
+            await wait_for(lambda: not one.server._tasks.keeper._live)
             assert one.did == ["floor"]
             assert (await one.get(id))["status"] == "completed"
 
@@ -210,7 +210,7 @@ def test_a_process_that_was_away_keeps_what_nobody_has_taken(store: Any) -> None
         async with processes(one):
             built, held = await one.make("build"), await one.make("hold")
             await wait_for(lambda: one.did == ["floor"])
-            tasks = one.server._tasks
+            tasks = one.server._tasks.keeper
             lease = tasks._worker.lease
             one.line.is_cut = True
             await asyncio.sleep(0.3)  # until the lease is over
@@ -234,7 +234,7 @@ def test_what_cannot_run_again_fails_and_says_why(store: Any) -> None:
             reason = (await other.get(id))["statusMessage"]
             assert reason == "The process that ran the task has ended before it."
             one.line.resume()
-            await wait_for(lambda: not one.server._tasks._live)
+            await wait_for(lambda: not one.server._tasks.keeper._live)
 
     run(scenario())
 
@@ -246,7 +246,7 @@ def test_an_older_process_leaves_tasks_to_a_newer_one(store: Any) -> None:
             painted, built = await one.make("paint"), await one.make("build")
             await wait_for(lambda: one.did == ["floor"])
             await one.server.close()
-            await wait_for(lambda: len(old.server._tasks._left) == 1)
+            await wait_for(lambda: len(old.server._tasks.keeper._left) == 1)
             for id in (painted, built):
                 assert (await old.get(id))["status"] == "working"
             new = Process(store)
@@ -273,7 +273,7 @@ def test_what_nobody_can_run_again_fails_after_a_while(
             reason = (await old.get(id))["statusMessage"]
             assert reason.endswith("no process that can run 'paint' again was found.")
             assert await old.line.get(old.server.engine.state.key("workers")) is not None
-            await wait_for(lambda: not old.server._tasks._left)
+            await wait_for(lambda: not old.server._tasks.keeper._left)
 
     run(scenario())
 
@@ -305,13 +305,13 @@ def test_rejected_starts_leave_nothing_that_is_tried_again(store: Any) -> None:
         one = Process(store)
         async with processes(one):
             await one.until(await _with_gate(one, "hold"), "completed")
-            await wait_for(lambda: not one.server._tasks._live)
+            await wait_for(lambda: not one.server._tasks.keeper._live)
             one.line.is_cut = True
             for _ in range(50):
                 failed = await one.respond("tools/call", {"name": "hold"})
                 assert AWAY in failed["error"]["message"]
             one.line.written.clear()
-            tasks = one.server._tasks
+            tasks = one.server._tasks.keeper
             assert not tasks._live and not tasks._unsaved
             await wait_for(lambda: not tasks._usable.is_set())
             assert one.line.written == []
@@ -335,13 +335,26 @@ def test_a_task_that_ends_while_the_disk_is_full_waits(store: Any) -> None:
             ids = [await one.make("hold") for _ in range(3)]
             one.line.is_full = True
             one.gate.set()
-            await wait_for(lambda: len(one.server._tasks._unsaved) == 3)
+            await wait_for(lambda: len(one.server._tasks.keeper._unsaved) == 3)
             for id in ids:
                 assert (await one.get(id))["status"] == "working"
             one.line.is_full = False
             for id in ids:
                 await one.until(id, "completed")
-            assert not one.server._tasks._unsaved
+            assert not one.server._tasks.keeper._unsaved
+
+    run(scenario())
+
+
+def test_a_damaged_list_of_processes_is_written_again(store: Any) -> None:
+    async def scenario() -> None:
+        one = Process(store)
+        async with store.opened():
+            key = one.server.engine.state.key("workers")
+            await store.set(key, b"no list")
+            async with processes(one):
+                await one.until(await _with_gate(one, "hold"), "completed")
+                assert b"no list" not in (await store.get(key)).data
 
     run(scenario())
 
@@ -438,7 +451,7 @@ def test_a_task_that_another_process_cancels_is_stopped_without_a_message(store:
             id = await one.make("hold")
             one.line.is_deaf = True
             await other.request("tasks/cancel", {"taskId": id})
-            await wait_for(lambda: not one.server._tasks._live)
+            await wait_for(lambda: not one.server._tasks.keeper._live)
             for process in (one, other):
                 assert (await process.get(id))["status"] == "cancelled"
 

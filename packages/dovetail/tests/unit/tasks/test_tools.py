@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -95,6 +97,22 @@ def test_where_no_tool_makes_tasks_a_request_for_one_means_nothing() -> None:
     assert response["result"]["content"][0]["text"] == "done"
     assert refusal(server, "tasks/get", {"taskId": "x"})["code"] == -32601
     assert "tasks" not in server.capabilities()
+
+
+def test_a_server_without_such_tools_imports_nothing_for_tasks() -> None:
+    program = """
+import asyncio, sys
+from dovetail import Server
+server = Server("s")
+@server.tool
+async def dig() -> str:
+    return "dug"
+call = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"dig","arguments":{}}}'
+assert b"dug" in asyncio.run(server.handle(call))
+found = [name for name in sys.modules if name.startswith("dovetail.tasks")]
+assert not found, found
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
 
 
 @pytest.mark.parametrize("revision", [LEGACY, MODERN])

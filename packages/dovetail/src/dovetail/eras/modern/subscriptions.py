@@ -111,7 +111,7 @@ def listen_methods(
             ]
         if params.notifications.task_ids is not None:
             ids = list(dict.fromkeys(params.notifications.task_ids[:_MAX_ITEMS]))
-            wanted.task_ids = await call.services.tasks.followed(call, ids) or None
+            wanted.task_ids = await call.services.tasks.keeper.followed(call, ids) or None
         stream = ListenStream(call, wanted)
         acknowledged = AcknowledgedParams(meta=stream.meta, notifications=stream.wanted)
         # subs.ack-first: nothing is delivered before this

@@ -226,7 +226,7 @@ def test_streams_of_one_client_are_told_apart_by_their_ids() -> None:
 class Tasks:
     """The caller's task is "mine"."""
 
-    tasks = property(lambda self: self)
+    tasks = keeper = property(lambda self: self)
 
     async def followed(self, call: Call, ids: list[str]) -> list[str]:
         assert ids == ["mine", "theirs"]
