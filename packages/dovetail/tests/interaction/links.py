@@ -73,20 +73,33 @@ def _at_url(path: str = "/mcp", **options: Any) -> AbstractContextManager[Served
 
 @contextmanager
 def _in_cluster() -> Iterator[Served]:
-    """Two servers; each request goes to one of them at random."""
-
-    async def serve(ready: Callable[[str], None]) -> None:
-        workshops = iter(make_workshops(redis.url, 2))
-        async with serving_cluster(lambda _: next(workshops), redis.url) as cluster:
-            ready(cluster.url)
-            await asyncio.Event().wait()
-
+    """Two servers on Redis; each request goes to one of them at random."""
     with (
         TemporaryDirectory() as folder,
         running_redis(Path(folder)) as redis,
-        _in_thread(serve) as served,
+        _with_state(redis.url) as served,
     ):
         yield served
+
+
+@contextmanager
+def _with_file() -> Iterator[Served]:
+    """Two servers with one SQLite file."""
+    with (
+        TemporaryDirectory() as folder,
+        _with_state(f"sqlite:///{folder}/state") as served,
+    ):
+        yield served
+
+
+def _with_state(url: str) -> AbstractContextManager[Served]:
+    async def serve(ready: Callable[[str], None]) -> None:
+        workshops = iter(make_workshops(url, 2))
+        async with serving_cluster(lambda _: next(workshops), url) as cluster:
+            ready(cluster.url)
+            await asyncio.Event().wait()
+
+    return _in_thread(serve)
 
 
 @contextmanager
@@ -146,6 +159,7 @@ TRANSPORTS = (
     Transport("stateless", partial(_at_url, stateless=True)),
     Transport("plain", partial(_at_url, streaming=False)),
     Transport("cluster", _in_cluster),
+    Transport("file", _with_file),
     Transport("old_sse", partial(_at_url, "/sse", old_sse="/sse"), LEGACY),
 )
 

@@ -100,6 +100,8 @@ class Processes:
     async def opened(self) -> AsyncIterator[None]:
         """Follow the logs on entry; a backend that cannot be reached is tried again later."""
         self._loop = asyncio.get_running_loop()
+        # A server may be opened again, on another event loop.
+        self._wake, self._is_sent = asyncio.Event(), asyncio.Event()
         tried = [asyncio.Event(), asyncio.Event()]
         self._start(self._keep_alive(tried[0]))
         self._start(self._follow(self._all, tried[1]))

@@ -292,6 +292,36 @@ def test_a_process_that_is_cut_off_for_long_tells_that_events_are_lost(cluster_u
     assert "were lost" in answer["error"]["message"]
 
 
+@pytest.mark.parametrize("fault", ["bounce", "CLIENT KILL TYPE pubsub", "CLIENT KILL TYPE normal"])
+def test_a_resumed_stream_has_no_gap_after_a_fault_of_redis(tmp_path: Path, fault: str) -> None:
+    def inflict(redis: RedisServer) -> None:
+        if fault == "bounce":
+            redis.kill()
+            redis.start()
+        else:
+            redis.command(*fault.split())
+
+    async def run(redis: RedisServer) -> None:
+        async with two_processes(redis.url) as (session, _), asyncio.timeout(CAP):
+            await session.start(0)
+            await session.ready(0)
+            async with session.streamed_call(0, "count", number=40, gap=0.05) as events:
+                id, _ = await first_event(events)
+            told = [1]
+            async with session.stream(1, **{"last-event-id": id}) as events:
+                async for _, data in events:
+                    message = json.loads(data or "{}")
+                    if "params" in message:
+                        told.append(message["params"]["progress"])
+                    if told[-1] in (5, 15):
+                        await asyncio.to_thread(inflict, redis)
+            assert told == list(range(1, 41))
+            assert "counted to 40" in data
+
+    with running_redis(tmp_path, "--appendonly", "yes", "--appendfsync", "always") as redis:
+        asyncio.run(run(redis))
+
+
 def test_after_redis_has_lost_its_contents_sessions_are_unknown(tmp_path: Path) -> None:
     async def run(redis: RedisServer) -> None:
         async with two_processes(redis.url) as (session, _), asyncio.timeout(CAP):
@@ -338,9 +368,11 @@ def test_two_processes_share_sessions_in_a_file(tmp_path: Path) -> None:
     asyncio.run(run())
 
 
-def test_messages_to_an_old_stream_may_arrive_at_any_process(cluster_url: str) -> None:
+def test_messages_to_an_old_stream_may_arrive_at_any_process(
+    cluster_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async def run() -> None:
-        async with two_processes(cluster_url, old_sse="/sse") as (session, _):
+        async with two_processes(cluster_url, old_sse="/sse") as (session, servers):
             roots = [url.removesuffix("/mcp") for url in session.urls]
             async with session.http.stream("GET", f"{roots[0]}/sse") as response:
                 events = read_events(response)
@@ -351,6 +383,14 @@ def test_messages_to_an_old_stream_may_arrive_at_any_process(cluster_url: str) -
                     assert posted.status_code == 202
                     _, data = await anext(events)
                     assert '"ping"' in data
+            with monkeypatch.context() as patched:
+
+                async def fail(*_: object, **__: object) -> None:
+                    raise StoreError("test")
+
+                patched.setattr(servers[1].engine.state.backend, "append", fail)
+                refused = await session.http.post(f"{roots[1]}{path}", json=ping)
+                assert refused.status_code == 503
             wrong = path.replace("session_id=", "session_id=x")
             assert (await session.http.post(f"{roots[1]}{wrong}", json=ping)).status_code == 404
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 from collections.abc import Coroutine, Iterable
 from typing import Any
 
@@ -45,6 +46,8 @@ from dovetail.wire.framing import encode_sse
 from dovetail.wire.messages import Incoming, Malformed, Request
 
 __all__ = ["ClusterEndpoint"]
+
+logger: logging.Logger = logging.getLogger("dovetail")
 
 # Seconds until a new connection has taken its stream.
 _TIMEOUT = 5.0
@@ -236,6 +239,8 @@ class ClusterEndpoint(LegacyEndpoint):
             watch.cancel()
             following.cancel()
             session.followers.discard(follower)
+            if follower.is_general:
+                session.linger()
             self._stored.release(session)
 
     async def delete(self, request: HttpRequest, principal: Principal | None) -> None:
@@ -267,6 +272,8 @@ class ClusterEndpoint(LegacyEndpoint):
 async def _run(follower: Follower) -> None:
     try:
         await follower.run()
+    except StoreError as error:
+        logger.warning("a stream ended: %s", error)
     finally:
         follower.reply.stop()
 

@@ -39,6 +39,7 @@ from dovetail.transports.streamable_http.legacy.answers import Answers
 from dovetail.transports.streamable_http.legacy.session import HttpSession
 from dovetail.transports.streamable_http.legacy.stored_sessions import StoredSessions
 from dovetail.transports.streamable_http.legacy.stream_logs import (
+    GENERAL,
     Follower,
     LoggedStream,
     StreamLogs,
@@ -98,7 +99,6 @@ class ClusterSession(HttpSession):
     """What this process has of a session."""
 
     __slots__ = (
-        "_finished",
         "_sessions",
         "_unsent",
         "began",
@@ -114,7 +114,6 @@ class ClusterSession(HttpSession):
         self._sessions = all
         # Answers for other processes in the message that is being handled.
         self._unsent: list[Answer] = []
-        self._finished: deque[tuple[str, int]] = deque()
         self.name = ""
         # The owner whose sessions are counted.
         self.store_owner = ""
@@ -123,7 +122,7 @@ class ClusterSession(HttpSession):
         self.followers: set[Follower] = set()
         # The process that announces changes; None if the client has opened no stream for them.
         self.listener: str | None = None
-        # When this process stops that although the client may come back.
+        # When this process stops that if the client has no stream here.
         self.listens_until = 0.0
 
     def identify(self, id: str, owner: str, session: LegacySession) -> None:
@@ -242,6 +241,10 @@ class ClusterSession(HttpSession):
         if self._feed is None:
             bus = self.handler.engine.bus
             self._feed = ChangeFeed(bus, self._wants, self._announce, self._uris)
+        self.linger()
+
+    def linger(self) -> None:
+        """Announce changes for a while although the client has left its stream."""
         self.listens_until = asyncio.get_running_loop().time() + _LINGER
 
     def stop_listening(self) -> None:
@@ -268,9 +271,9 @@ class ClusterSession(HttpSession):
 
     def take_stream(self, name: str, token: str) -> None:
         """A connection has been made for a stream, in this process or another one."""
-        own = [each for each in self.followers if each.stream == name]
-        for each in own:
-            each.take(token)
+        for each in self.followers:
+            if each.stream == name:
+                each.take(token)
         stream = self.streams.get(name)
         if isinstance(stream, LoggedStream):
             stream.hand_over()
@@ -532,7 +535,7 @@ class ClusterSessions:
         session = self._local.get(message.session)
         if session is None:
             return
-        if message.stream == "general":
+        if message.stream == GENERAL:
             # In the order of the log, so that each change is announced by one process.
             if node == self.processes.node:
                 session.listen()

@@ -116,6 +116,12 @@ class SessionPostLink(PostLink):
     def _put(self, message: bytes, *, is_answer: bool = False) -> None:
         self._open_stream(prime=self._primes).send(message, is_answer=is_answer)
 
+    async def drain(self) -> None:
+        """Wait for a slow client, or a slow store."""
+        await super().drain()
+        if self._stream is not None:
+            await self._stream.drain()
+
     def _open_stream(self, *, prime: bool) -> Stream:
         if self._stream is None:
             self._stream = self.http_session.new_stream(self.reply, _ids_of(self._message))

@@ -122,6 +122,7 @@ class LoggedStream(Stream):
     """A stream whose events are in the backend."""
 
     __slots__ = (
+        "_drained",
         "_is_incomplete",
         "_logs",
         "_number",
@@ -147,7 +148,7 @@ class LoggedStream(Stream):
         # What is to be done in order, and the bytes of the messages among it.
         self._waiting: deque[Callable[[], object]] = deque()
         self._size = 0
-        self._wake = asyncio.Event()
+        self._wake, self._drained = asyncio.Event(), asyncio.Event()
         # The response begins before anything is stored: it ends when its writer has ended.
         reply.open()
         self.writer: asyncio.Task[None] = logs.state.start(self._write())
@@ -167,6 +168,12 @@ class LoggedStream(Stream):
         self.sent_bytes += len(message)
         self._size += len(message)
         self._put(lambda: self._send(message, is_answer=is_answer))
+
+    async def drain(self) -> None:
+        """Wait until what was sent is stored."""
+        while self._size > MAX_STREAM_BYTES // 2 and not self.writer.done():
+            self._drained.clear()
+            await self._drained.wait()
 
     def finish(self) -> None:
         """Send no more messages; the client can still fetch those that it has missed."""
@@ -196,6 +203,7 @@ class LoggedStream(Stream):
                     await done
             await self._append(_END)
         finally:
+            self._drained.set()
             self.hand_over()
 
     async def _rest(self) -> None:
@@ -214,6 +222,7 @@ class LoggedStream(Stream):
         self._number += 1
         id = await self._append(_EVENT, message)
         self._size -= len(message)
+        self._drained.set()
         if self.reply is None:
             return
         if message:

@@ -36,6 +36,10 @@ class Stream(ABC):
     def send(self, message: bytes, *, is_answer: bool = False) -> None:
         """Send a message, or keep it for the next connection."""
 
+    @abstractmethod
+    async def drain(self) -> None:
+        """Wait until what was sent is stored."""
+
     def finish(self) -> None:
         """Send no more messages; the client can still fetch those that it has missed."""
         self.finished = True
@@ -71,6 +75,9 @@ class MemoryStream(Stream):
         id = self._log.append(message)
         if self.reply is not None:
             self.reply.event(message, id=id, is_answer=is_answer)
+
+    async def drain(self) -> None:
+        """Nothing to wait for."""
 
     def move_to(self, reply: Reply, last_event_id: bytes) -> bool:
         """Continue on another connection after an event; False if the event id is unknown."""
