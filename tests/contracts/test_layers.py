@@ -145,7 +145,6 @@ DELEGATES: dict[tuple[str, str], str] = {
         "`from dovetail import Proxy, ToolSearch`; raises MissingPackageError likewise"
     ),
     ("dovetail.cli.run_http", "dovetail_openapi.rest"): "`dovetail run --rest`; the same",
-    ("dovetail.state.redis_url", "dovetail_redis.url"): "`stores/redis`, until it is removed",
 }
 # The command line loads servers from files, so it knows the class.
 KNOWS_ITS_IMPORTER = {"dovetail.cli.run_stdio"}

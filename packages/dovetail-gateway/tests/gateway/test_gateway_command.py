@@ -102,9 +102,9 @@ def test_only_the_gateway_itself_joins_the_cluster(
     monkeypatch.setenv(CLUSTER, "redis://127.0.0.1:1/0")
     monkeypatch.setenv(KEYS, "00" * 32)
     server = _build(read_gateway(str(file)))
-    assert server.engine.shared is not None
+    assert server.engine.processes is not None
     [proxy] = (each.source for each in server.provider.providers)
     assert isinstance(proxy, Server)
-    assert proxy.engine.shared is None
+    assert proxy.engine.processes is None
     # Commands of upstreams do not inherit it.
     assert CLUSTER not in os.environ

@@ -139,7 +139,7 @@ class Server:
         self._tool_search = tool_search
         # For tests: provider -> the one to use instead.
         self.dependency_overrides: dict[Callable[..., Any], Callable[..., Any]] = {}
-        self._state, self._shared = open_state(self.options.state, name)
+        self._state = open_state(self.options.state, name)
         self._processes = Processes(self._state) if self._state.is_shared else None
         self._bus: Bus[ChangeEvent] = (
             MemoryBus() if self._processes is None else SharedBus(self._processes)
@@ -188,7 +188,9 @@ class Server:
             self.provider.resource_is_hidden,
         )
         state_keys = find_state_keys(
-            self.options.state_keys, os.environ, for_cluster=self._shared is not None
+            self.options.state_keys,
+            os.environ,
+            for_cluster=not self._state.backend.is_local,
         )
         if state_keys is not None:
             eras.sealer.follow(state_keys)
@@ -196,8 +198,6 @@ class Server:
             membership = Membership(self._processes, lambda: eras.sealer.keys)
             self.provider.membership = membership
         self._lifespan = Lifespan(None if lifespan is None else lambda: _enter(lifespan, self))
-        if self._shared is not None:
-            self._lifespan.add(self._shared.opened)
         if self._processes is not None:
             self._lifespan.add(self._state.opened)
             self._lifespan.add(self._processes.opened)
@@ -223,7 +223,6 @@ class Server:
             tasks=self._tasks,
             state=self._state,
             processes=self._processes,
-            shared=self._shared,
         )
         # By the revision that legacy requests are served at.
         self._stateless: dict[str, StatelessEndpoint] = {}

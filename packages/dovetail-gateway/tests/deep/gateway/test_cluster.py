@@ -227,11 +227,12 @@ def test_a_change_of_the_upstream_is_announced_once(cluster_url: str) -> None:
             expected = {(name, kind) for name in names for kind in kinds}
             assert {await changes.get() for _ in expected} == expected
             # What the other process tells arrives before this.
-            for each in (one, other):
-                shared = each.engine.shared
-                assert shared is not None
-                await shared.cluster.publish_and_wait("nothing", b"")
-            await asyncio.sleep(0)
+            for sender, receiver in ((one, other), (other, one)):
+                arrived = asyncio.Event()
+                assert sender.engine.processes is not None and receiver.engine.processes is not None
+                receiver.engine.processes.on_message("last", lambda *_, it=arrived: it.set())
+                await sender.engine.processes.publish_now("last", b"")
+                await arrived.wait()
             assert changes.empty()
             for listener in listeners:
                 listener.cancel()

@@ -113,7 +113,7 @@ def revoke(id: str, path: str, url: str | None, server: str | None) -> None:
     """
     if url is not None and server is None:
         raise Failure("Each server has its own cluster: add --server NAME", WRONG_USAGE)
-    state = None if url is None else _do(lambda: open_state(url, server or "")[0])
+    state = None if url is None else _do(lambda: open_state(url, server or ""))
     record = _do(lambda: KeyFile(path).revoke(id))
     if state is not None:
         _revoke_in_cluster(state, record, path)

@@ -279,7 +279,7 @@ class _Site:
         """Share with the other workers of this machine what needs no cluster."""
         for server in self.servers:
             engine = server.engine
-            if engine.shared is None:
+            if engine.state.backend.is_local:
                 # A client may return to another worker than the one that asked its user.
                 engine.eras.sealer.set_default_key(bytes.fromhex(worker.state_key))
             if not engine.state.is_shared:

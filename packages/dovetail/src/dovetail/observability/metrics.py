@@ -97,10 +97,8 @@ def _render_shared(engine: Engine) -> list[str]:
         ("dovetail_store_reachable", "gauge", int(engine.state.backend.problem is None)),
         ("dovetail_cluster_messages_total", "counter", processes.messages),
         ("dovetail_cluster_resets_total", "counter", processes.resets),
+        ("dovetail_tasks_taken_over_total", "counter", processes.taken_over),
     ]
-    if engine.shared is not None:
-        taken_over = engine.shared.cluster.statistics.tasks_taken_over
-        metrics.append(("dovetail_tasks_taken_over_total", "counter", taken_over))
     return [
         line
         for name, kind, value in metrics

@@ -23,7 +23,6 @@ from dovetail.eras.select import Eras
 from dovetail.runtime.processes import Processes
 from dovetail.runtime.state import ServerState
 from dovetail.stores.bus import Bus
-from dovetail.stores.shared_stores import SharedStores
 from dovetail.wire import codec
 
 __all__ = ["HEALTH_PATHS", "READY_PATH", "Engine", "Lifespan", "PublicDocument", "find_health_page"]
@@ -134,8 +133,6 @@ class Engine(NamedTuple):
     state: ServerState
     # The processes that have the same state; None if no other process can have it.
     processes: Processes | None = None
-    # The stores of a cluster on Redis.
-    shared: SharedStores | None = None
     # What the guard of a transport allows to all its callers.
     permission: Permission | None = None
 

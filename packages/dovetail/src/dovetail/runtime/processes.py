@@ -67,9 +67,11 @@ class Processes:
 
     def __init__(self, state: ServerState) -> None:
         self.node: str = secrets.token_hex(6)
-        # For metrics: messages of other processes, and how often some may have been lost.
+        # For metrics: messages of other processes, how often some may have been lost, and runs of
+        # processes that have ended which go on in this one.
         self.messages = 0
         self.resets = 0
+        self.taken_over = 0
         self._backend = state.backend
         self._state = state
         self._all = state.key("messages")

@@ -9,7 +9,6 @@ import math
 import os
 import time
 from collections.abc import AsyncIterator, Coroutine
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -19,7 +18,6 @@ from dovetail import state as backends
 from dovetail.errors import LimitError, MissingPackageError, StoreError, UsageError
 from dovetail.state import ABSENT, Backend, MemoryBackend
 from dovetail.state.backend import stop_task
-from dovetail.stores.shared_stores import SharedStores
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -87,8 +85,8 @@ class ServerState:
             await asyncio.wait(self._running, timeout=_CLOSING)
 
 
-def open_state(given: Backend | str | None, name: str) -> tuple[ServerState, SharedStores | None]:
-    """The state of a server, and the stores of a cluster on Redis; raises UsageError.
+def open_state(given: Backend | str | None, name: str) -> ServerState:
+    """The state of a server; raises UsageError.
 
     The environment takes precedence: a server is written once and runs in several places.
     """
@@ -99,10 +97,7 @@ def open_state(given: Backend | str | None, name: str) -> tuple[ServerState, Sha
         backend = MemoryBackend() if given is None else given
     else:
         raise UsageError(f"Options.state: expected a Backend or its URL, got {given!r:.100}")
-    stores: SharedStores | None = None
-    if isinstance(given, str) and given.startswith(("redis:", "rediss:", "unix:")):
-        stores = import_module("dovetail.stores.redis.redis_stores").RedisStores(given, name)
-    return ServerState(backend, name, is_shared=not isinstance(backend, MemoryBackend)), stores
+    return ServerState(backend, name, is_shared=not isinstance(backend, MemoryBackend))
 
 
 def _make_backend(url: str) -> Backend:

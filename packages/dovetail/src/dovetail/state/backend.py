@@ -115,6 +115,8 @@ class Backend(ABC):
     problem: str | None = None
     """Why it cannot be used, or not in full, as far as it is known; None if it can."""
 
+    is_local: bool = False
+    """Whether only processes of this machine can use it, so that they need no common state keys."""
     # How many servers use it, and who opens or closes it.
     _users = 0
     _turn: asyncio.Lock | None = None

@@ -50,6 +50,8 @@ class MemoryBackend(Backend):
     Beyond `max_bytes`, the values that were not used for the longest time are dropped.
     """
 
+    is_local = True
+
     def __init__(
         self, max_bytes: int = 64 * 1024 * 1024, *, clock: Callable[[], float] = time.monotonic
     ) -> None:

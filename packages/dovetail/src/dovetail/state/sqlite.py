@@ -89,6 +89,8 @@ class _Job(NamedTuple):
 class SQLiteBackend(Backend):
     """State in a file."""
 
+    is_local = True
+
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._path = Path(path)
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()

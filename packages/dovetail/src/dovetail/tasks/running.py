@@ -401,8 +401,8 @@ class RunningTasks:
             self._left[dead] = (found_at, now + _LEFT)
         else:
             await self._store.change_workers(remove=dead)
-        if self._ready.shared is not None:
-            self._ready.shared.cluster.statistics.tasks_taken_over += count
+        if self._ready.processes is not None:
+            self._ready.processes.taken_over += count
 
     async def _keep(self, lease: Lease) -> None:
         """Keep the lease of a dead worker, and that of this one, until it is cancelled."""

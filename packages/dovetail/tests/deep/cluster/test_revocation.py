@@ -83,7 +83,7 @@ def test_a_key_is_revoked_for_one_server(redis_server: RedisServer, tmp_path: Pa
         record, _ = KeyFile(tmp_path / "keys.json").add("anna")
         result = await revoke(tmp_path / "keys.json", record.id, redis_server.url, "--server", "Öl")
         assert result.exit_code == 0, result.output
-        state, _ = open_state(redis_server.url, "Öl")
+        state = open_state(redis_server.url, "Öl")
         async with state.opened():
             assert record.id in state.revocations
 

@@ -9,14 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import redis.asyncio as redis_py
 from click.testing import CliRunner
 
 from dovetail import Context, Options, Server
 from dovetail.cli.tasks_command import tasks
 from dovetail.core.principal import Principal
+from dovetail.runtime.processes import Processes
 from dovetail.spec.keys import TASKS
 from dovetail.state import Lease
-from dovetail.stores.redis.node import RedisNode
 from dovetail.wire import codec
 from tests.cluster.redis_server import RedisServer, running_redis
 from tests.cluster.shop import STATE_KEY
@@ -67,10 +68,9 @@ class Process:
             return what
 
     @property
-    def node(self) -> RedisNode:
-        node = self.server._shared.cluster  # type: ignore[union-attr]
-        assert isinstance(node, RedisNode)
-        return node
+    def processes(self) -> Processes:
+        assert self.server.engine.processes is not None
+        return self.server.engine.processes
 
     @property
     def running(self) -> set[str]:
@@ -286,7 +286,7 @@ def test_a_process_that_was_taken_for_dead_stops_its_runs(cluster_url: str) -> N
             other.gate.set()
             await other.until(built, "completed")
             assert other.did == ["roof x", "last x"]
-            assert other.node.statistics.tasks_taken_over == 2
+            assert other.processes.taken_over == 2
             await wire.connection.close()
 
     run(scenario())
@@ -373,12 +373,13 @@ def test_every_key_of_a_task_expires(redis_server: RedisServer) -> None:
             id = await one.make("ask")
             await other.until(id, "input_required")
             await other.request("tasks/update", {"taskId": id, "inputResponses": {"well": YES}})
-            client = one.node.client
-            names = await client.do("KEYS", "dovetail:expiry/*task*")
+            client = redis_py.from_url(redis_server.url)
+            names = await client.keys("dovetail:expiry/*task*")
             assert any(id.encode() in name for name in names)
             for name in names:
                 # -1: it does not expire. It may be gone already, which is -2.
-                assert await client.do("PTTL", name) != -1, name
+                assert await client.pttl(name) != -1, name
+            await client.aclose()
             await wire.connection.close()
 
     run(scenario())
@@ -394,7 +395,7 @@ def test_what_runs_while_redis_is_away_is_saved_when_it_returns(redis_server: Re
             await wait_for(lambda: one.did == ["floor x"])
             redis_server.pause()
             try:
-                await wait_for(lambda: one.node.problem and other.node.problem)
+                await wait_for(lambda: one.processes.problem and other.processes.problem)
                 refused = await one.respond(
                     "tools/call", {"name": "hold", "arguments": {"what": "y"}}
                 )
@@ -406,7 +407,7 @@ def test_what_runs_while_redis_is_away_is_saved_when_it_returns(redis_server: Re
                 assert one.did == ["floor x"]
             finally:
                 redis_server.resume()
-            await wait_for(lambda: not one.node.problem and not other.node.problem)
+            await wait_for(lambda: not one.processes.problem and not other.processes.problem)
             await one.until(id, "completed")
             # All processes were missing for a moment: nobody may have taken over the task.
             assert one.did == ["floor x", "roof x", "last x"] and other.did == []
@@ -459,7 +460,7 @@ def test_a_redis_that_cannot_write_refuses_tasks_and_keeps_what_ran(
             # The step is not done, or at least not over before it is recorded.
             assert "last x" not in one.did
             redis.command(*repair.split())
-            await wait_for(lambda: not one.node.problem and not other.node.problem)
+            await wait_for(lambda: not one.processes.problem and not other.processes.problem)
             await one.until(id, "completed")
             assert one.did == ["floor x", "roof x", "last x"]
 
@@ -476,7 +477,7 @@ def test_a_server_starts_without_redis_and_has_tasks_when_it_comes(tmp_path: Pat
         refused = await one.respond("tools/call", {"name": "hold", "arguments": {"what": "y"}})
         assert "shared store" in refused["error"]["message"]
         redis.start()
-        await wait_for(lambda: one.node.problem is None)
+        await wait_for(lambda: one.processes.problem is None)
         await one.until(await one.make("hold"), "completed")
         await one.server.close()
 

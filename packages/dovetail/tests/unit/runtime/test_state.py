@@ -24,16 +24,16 @@ from tests.patience import CAP
 
 def test_the_scheme_selects_the_backend(tmp_path: Path) -> None:
     for given in (None, "memory://"):
-        state, shared = open_state(given, "test")
+        state = open_state(given, "test")
         assert isinstance(state.backend, MemoryBackend)
-        assert not state.is_shared and shared is None
-    state, shared = open_state(f"sqlite:///{tmp_path}/state.db", "test")
+        assert not state.is_shared
+    state = open_state(f"sqlite:///{tmp_path}/state.db", "test")
     assert isinstance(state.backend, SQLiteBackend)
-    assert state.is_shared and shared is None
+    assert state.is_shared
     asyncio.run(_use_once(state))
     assert (tmp_path / "state.db").exists()
     backend = SQLiteBackend("a")
-    assert open_state(backend, "test")[0].backend is backend
+    assert open_state(backend, "test").backend is backend
 
 
 async def _use_once(state: ServerState) -> None:
@@ -44,7 +44,7 @@ async def _use_once(state: ServerState) -> None:
 
 def test_the_environment_takes_precedence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DOVETAIL_CLUSTER", "sqlite:///a")
-    assert isinstance(open_state("memory://", "test")[0].backend, SQLiteBackend)
+    assert isinstance(open_state("memory://", "test").backend, SQLiteBackend)
 
 
 @pytest.mark.parametrize(
@@ -87,9 +87,8 @@ class ShopBackend(MemoryBackend):
 
 def test_a_package_adds_a_scheme(install: Callable[[str, str], None]) -> None:
     install("shop = shop_backend:ShopBackend", _SHOP)
-    state, shared = open_state("shop://a/b?c=d", "test")
+    state = open_state("shop://a/b?c=d", "test")
     assert getattr(state.backend, "url", None) == "shop://a/b?c=d"
-    assert shared is None
     with pytest.raises(UsageError, match="no passwords here"):
         Server("test", options=Options(state="shop://:secret@a"))
 
@@ -132,7 +131,7 @@ def test_a_known_package_that_is_missing_is_named(
 
 def test_values_belong_to_one_owner_and_can_be_removed() -> None:
     async def run() -> None:
-        state, _ = open_state(None, "test")
+        state = open_state(None, "test")
         states = state.session_states
         for owner in ("anna", "bert"):
             await states.set(owner, "key", owner.encode(), lifetime=None, max_bytes=1000)
@@ -150,7 +149,7 @@ def test_values_belong_to_one_owner_and_can_be_removed() -> None:
 
 def test_an_owner_has_a_limit_for_keys_and_values_together() -> None:
     async def run() -> None:
-        states = open_state(None, "test")[0].session_states
+        states = open_state(None, "test").session_states
 
         async def put(key: str, value: bytes) -> None:
             await states.set("anna", key, value, lifetime=None, max_bytes=500)
@@ -169,7 +168,7 @@ def test_an_owner_has_a_limit_for_keys_and_values_together() -> None:
 
 def test_values_set_at_the_same_time_are_all_kept() -> None:
     async def run() -> None:
-        states = open_state(None, "test")[0].session_states
+        states = open_state(None, "test").session_states
         keys = [f"{number}" for number in range(20)]
         put = [states.set("a", key, b"", lifetime=60.0, max_bytes=10_000) for key in keys]
         await asyncio.gather(*put)

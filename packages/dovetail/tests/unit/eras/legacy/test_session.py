@@ -54,7 +54,7 @@ def test_changes_are_noted_for_other_processes_once_the_session_is_shared() -> N
 
 def test_all_processes_find_the_values_of_a_shared_session_under_one_owner() -> None:
     one, other, third = (LegacySession(V2025_06_18, CLIENT, {}, None) for _ in range(3))
-    store = open_state(None, "test")[0].session_states
+    store = open_state(None, "test").session_states
     one.share("id")
     other.share("id")
     third.share("another id")

@@ -1,1 +1,0 @@
-"""Stores on Redis, which several processes and machines share."""
