@@ -153,8 +153,9 @@ class TaskKeeper(RunningTasks):
             for run in self._live.values()
             if run.asyncio_task is not None and not run.is_asking
         ]
+        lifespan, grace = self._ready.lifespan, self._ready.options.grace
         if running:
-            await asyncio.wait(running, timeout=self._ready.lifespan.grace_left(self._grace))
+            await asyncio.wait(running, timeout=lifespan.grace_left(grace))
         self._stopping = True
         loops, self._loops = self._loops, []
         for loop in loops:
@@ -166,7 +167,7 @@ class TaskKeeper(RunningTasks):
                 run.asyncio_task.cancel()
         # The loops too: they may be about to start a task that they have taken over.
         ending = [*loops, *(run.asyncio_task for run in runs if run.asyncio_task is not None)]
-        await asyncio.wait(ending, timeout=self._grace or _CLOSING)
+        await asyncio.wait(ending, timeout=max(_CLOSING, lifespan.grace_left(grace)))
         if self._background:
             await asyncio.wait(self._background, timeout=_CLOSING)
         with contextlib.suppress(StoreError):
@@ -176,10 +177,6 @@ class TaskKeeper(RunningTasks):
         if self._opened is not None:
             opened, self._opened = self._opened, None
             await opened.aclose()
-
-    @property
-    def _grace(self) -> float:
-        return self._ready.options.grace
 
     # -- the background ---------------------------------------------------------------------------
 

@@ -147,6 +147,9 @@ class RunningTasks:
                 return
             run.row = failed_row(run.row, "The server was shut down before the task had ended.")
             run.is_dirty = run.has_changed = True
+        if self._unsaved.pop(run.id, None) is not None:
+            # Nobody tries again any more: once, now.
+            run.is_saving = False
         # Otherwise other processes say that this one has ended before it.
         with contextlib.suppress(StoreError):
             await self._save(run, is_patient=False)
