@@ -254,10 +254,8 @@ class Audit:
         """Offer dates that are not revisions; no other probe depends on the result."""
         if self.target.transport == "sse" or not set(LEGACY) <= set(self.options.revisions):
             return
-        # Each offer starts a process on stdio, so one is enough.
-        dates = UNKNOWN_VERSIONS[-1:] if self.target.command else UNKNOWN_VERSIONS
         with contextlib.suppress(UnreachableError):
-            await asyncio.gather(*(self._offer(LEGACY[-1], date) for date in dates))
+            await asyncio.gather(*(self._offer(LEGACY[-1], date) for date in UNKNOWN_VERSIONS))
 
     async def _offer_listed(self) -> None:
         """Offer versions that the server names itself and that are not known revisions."""

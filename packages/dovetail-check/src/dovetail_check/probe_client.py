@@ -71,6 +71,8 @@ class AuditContext:
     opening_seconds: float = 0.0
     # Names of tools that did not respond to a call.
     unresponsive_tools: list[Any] = field(default_factory=list)
+    # Seconds that calls of tools took which returned a result, with their params.
+    calls: list[tuple[float, dict[str, Any]]] = field(default_factory=list)
     # The longest time to a response so far, and whether one of them was an error.
     pace: float = 0.0
     has_seen_error: bool = False
@@ -265,6 +267,8 @@ class ProbeClient:
             timeout=timeout,
             keep_open=keep_open,
         )
+        if method == "tools/call" and exchange.result is not None and exchange.seconds:
+            self.context.calls.append((exchange.seconds, dict(params or {})))
         if method == "tools/call" and exchange.answer is None and not keep_open:
             # The tool hangs or crashed the server; do not call it again.
             self.context.unresponsive_tools.append((params or {}).get("name"))

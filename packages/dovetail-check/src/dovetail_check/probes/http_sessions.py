@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from dovetail.spec.revisions import Family
+from dovetail.spec.revisions import LEGACY, Family
 from dovetail_check.client_profiles import CLIENT_INFO
 from dovetail_check.probe_client import ProbeClient
 from dovetail_check.probes.http_post import NO_SUCH_SESSION
@@ -52,7 +52,9 @@ async def _delete(client: ProbeClient, id: str) -> None:
 
 @probe("http-version-header", era=Family.LEGACY, transports=("http",))
 async def send_invalid_versions(client: ProbeClient) -> None:
-    """invalid: versions that do not exist. absent: a request without the header."""
+    """invalid: versions that do not exist. absent: a request without the header. other: the other
+    versions with a handshake and this header, whether the server accepted them or not.
+    """
     if not client.revision.version_header:
         return
     await asyncio.gather(
@@ -60,5 +62,12 @@ async def send_invalid_versions(client: ProbeClient) -> None:
         *(
             client.request("ping", headers={"MCP-Protocol-Version": version}, variant="invalid")
             for version in NO_VERSIONS
+        ),
+        *(
+            client.request(
+                "ping", headers={"MCP-Protocol-Version": other.date}, variant=f"other/{other}"
+            )
+            for other in LEGACY
+            if other is not client.revision and not other.old_sse
         ),
     )

@@ -60,7 +60,10 @@ async def act_as_several_clients(client: ProbeClient) -> None:
 @probe("cold", era=Family.MODERN, concurrent=True)
 async def start_without_opening(client: ProbeClient) -> None:
     """first: a list is the first request on a new connection. page-one: the same on the main
-    connection. page-two: the next page, on the new one. lists/...: every list there, by member."""
+    connection. page-two: the next page, on the new one. lists/...: every list there, by member. If
+    they differ from the first ones, each of two more connections reads them twice: one/first/...,
+    one/again/..., two/first/..., two/again/...
+    """
     method = _list_method(client)
     async with client.open_client("cold", opened=False) as fresh:
         await fresh.request(method, {}, variant="first", timeout=fresh.context.start_timeout)
@@ -68,7 +71,17 @@ async def start_without_opening(client: ProbeClient) -> None:
         cursor = (page.result or {}).get("nextCursor")
         if isinstance(cursor, str):
             await fresh.request(method, {"cursor": cursor}, variant="page-two")
-        await walk_all(fresh, "lists")
+        found = await walk_all(fresh, "lists")
+    catalogue = client.catalogue
+    before = [
+        *(*catalogue.tools, *catalogue.prompts),
+        *(*catalogue.resources, *catalogue.resource_templates),
+    ]
+    if sorted(map(repr, found)) != sorted(map(repr, before)):
+        for name in ("one", "two"):
+            async with client.open_client(f"cold {name}", opened=False) as other:
+                await walk_all(other, f"{name}/first")
+                await walk_all(other, f"{name}/again")
 
 
 def _list_method(client: ProbeClient) -> str:

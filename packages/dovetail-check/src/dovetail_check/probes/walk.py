@@ -51,8 +51,10 @@ async def read_list(
     return found
 
 
-async def walk_all(client: ProbeClient, where: str) -> None:
-    """Read every declared list again, with the variant `where/member`."""
+async def walk_all(client: ProbeClient, where: str) -> list[dict[str, Any]]:
+    """Read every declared list again, with the variant `where/member`, and return the items."""
+    found: list[dict[str, Any]] = []
     for capability, method, member, _ in LISTS:
         if client.has(capability):
-            await read_list(client, method, member, variant=f"{where}/{member}")
+            found += await read_list(client, method, member, variant=f"{where}/{member}")
+    return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from dovetail_check.exchanges import Incoming
+from dovetail_check.exchanges import Exchange, Incoming
 from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.rulebook import rule, unjudged
 from dovetail_check.rules.reading import still_answers, unmatched_responses
@@ -17,7 +17,6 @@ _SLOW = "needs a request that runs long enough to be cancelled; "
 unjudged |= {
     "cancel.may-ignore": "a permission: nothing to violate",
     "cancel.stop": _SLOW + "the checker does not know one",
-    "cancel.no-response": _SLOW + "the response may also cross the notification",
     "cancel.server-listen-teardown": "needs a server that ends a stream by itself; the "
     "specification pages disagree about how",
 }
@@ -91,6 +90,32 @@ def the_server_cancels_only_subscriptions(session: ProbeSession) -> Iterator[Not
             yield satisfied(incoming)
         else:
             yield violated(incoming, f"cancels {id!r:.60}, which is not a subscriptions/listen")
+
+
+@rule("cancel.no-response", reads=("tool-calls", "cancel-call"))
+def cancelled_calls_get_no_response(session: ProbeSession) -> Iterator[Note]:
+    """A slow tool is called and cancelled; no response follows that of a later request."""
+    later = session.tagged("cancel-call/cancelled")
+    for exchange in session.tagged("cancel-call/call"):
+        fences = [fence for fence in session.tagged("fence") if _follows(fence, later)]
+        passed = fences[0].answer if fences else None
+        if not later or passed is None:
+            continue
+        answer = exchange.answer
+        if answer is None:
+            yield satisfied(exchange)
+        elif answer.frame.n > passed.frame.n:
+            # The response is neither in flight nor finished when the server reads the cancellation.
+            text = "after the response to a request that was sent after its cancellation"
+            yield violated(
+                exchange,
+                f"a cancelled call got {exchange.describe()} {text}; expected none, unless it "
+                "cannot be cancelled",
+            )
+
+
+def _follows(fence: Exchange, later: list[Exchange]) -> bool:
+    return any(fence.connection == one.connection and fence.sent.n > one.sent.n for one in later)
 
 
 @rule("cancel.race", reads=("cancellations",))

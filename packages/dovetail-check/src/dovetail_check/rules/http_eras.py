@@ -153,11 +153,9 @@ def other_verbs_get_405(session: ProbeSession) -> Iterator[Note]:
 
 @rule("http2.legacy.ignore-session", reads=("http-eras",))
 def sessions_are_ignored(session: ProbeSession) -> Iterator[Note]:
-    """A server for modern clients only ignores session ids and issues none."""
-    if is_dual(session):
-        yield not_applicable(_DUAL)
-        return
-    for exchange in session.tagged("http-eras/session"):
+    """No modern response has a session id; a server for modern clients only ignores them."""
+    dual = is_dual(session)
+    for exchange in session.tagged("http-eras/session") if not dual else ():
         if is_rejected(exchange):
             what = exchange.describe()
             yield violated(
@@ -165,10 +163,14 @@ def sessions_are_ignored(session: ProbeSession) -> Iterator[Note]:
             )
         elif exchange.result is not None:
             yield satisfied(exchange)
-    for exchange in session.exchanges:
+    for exchange in session.exchanges if session.tagged("http-eras") else ():
         id = exchange.header("mcp-session-id")
-        if id is not None and session.tagged("http-eras"):
-            yield violated(exchange, f"a response has the session id {id!r}; expected none")
+        is_modern = not dual or exchange.sent.header("mcp-method") is not None
+        if id is not None and is_modern:
+            text = f"a response has the session id {id!r}; {session.revision} has no sessions"
+            yield violated(exchange, text)
+    if dual:
+        yield not_applicable(_DUAL)
 
 
 @rule("http2.legacy.ignore-last-event-id", reads=("http-eras",))

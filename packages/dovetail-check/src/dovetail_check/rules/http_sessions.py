@@ -115,7 +115,12 @@ def a_missing_session_id_gets_400(session: ProbeSession) -> Iterator[Note]:
     """If sessions are required, a request without a session id gets 400."""
     for exchange in session.tagged("http-sessions/missing"):
         if exchange.result is not None:
-            yield not_applicable("requests without a session id are accepted")
+            text = "allowed if nothing depends on the session, such as state or permissions"
+            yield ambiguous(
+                exchange,
+                f"the server issues session ids, but accepts a request without one: {text}; "
+                "otherwise reject it with 400",
+            )
         elif exchange.status == 400:
             yield satisfied(exchange)
         elif exchange.status not in (401, 403, None):

@@ -53,6 +53,13 @@ def list_is_the_same_for_all(session: ProbeSession, kind: str, key: str) -> Iter
     walks = _walks(session, kind, key)
     if len(walks) < 3 or session.notifications(f"notifications/{kind}/list_changed"):
         return
+    # The first time and the next time on two connections.
+    often = _walks(session, kind, key, _TWICE)
+    shown = [sorted(keys, key=repr) for _, keys in often]
+    if len(shown) == 4 and shown[0] == shown[2] != shown[1] and shown[3] != shown[2]:
+        text = f"the list of {kind} differs if it is requested again on the same connection"
+        yield violated(often[1][0], f"{text}, on each of two connections")
+        return
     before, after, elsewhere = (sorted(keys, key=repr) for _, keys in walks)
     last, _ = walks[2]
     if elsewhere not in (before, after):
@@ -68,11 +75,17 @@ def list_is_the_same_for_all(session: ProbeSession, kind: str, key: str) -> Iter
         yield satisfied(last)
 
 
-def _walks(session: ProbeSession, kind: str, key: str) -> list[tuple[Exchange, list[Any]]]:
+_USUAL = ("walk", "walk-again/same", "cold/lists")
+_TWICE = ("cold/one/first", "cold/one/again", "cold/two/first", "cold/two/again")
+
+
+def _walks(
+    session: ProbeSession, kind: str, key: str, tags: tuple[str, ...] = _USUAL
+) -> list[tuple[Exchange, list[Any]]]:
     """The item keys of each complete walk: first, repeated, and on a new connection."""
     found = []
-    for tag in (f"walk/{kind}", f"walk-again/same/{kind}", f"cold/lists/{kind}"):
-        pages = session.tagged(tag)
+    for tag in tags:
+        pages = session.tagged(f"{tag}/{kind}")
         lists = [(page.result or {}).get(kind) for page in pages]
         whole = [items for items in lists if isinstance(items, list)]
         if pages and len(whole) == len(lists) and "nextCursor" not in (pages[-1].result or {}):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from dovetail.spec.revisions import Family, find_revision
 from dovetail_check.exchanges import Exchange
-from dovetail_check.probe_sessions import LISTED, Run
+from dovetail_check.probe_sessions import LISTED, ProbeSession, Run
 from dovetail_check.rulebook import overall
 from dovetail_check.rules.versioning import is_version
 from dovetail_check.verdicts import Note, ambiguous, not_applicable, satisfied, violated
@@ -48,12 +49,14 @@ def _answered_version(exchange: Exchange) -> str | None:
     return version if isinstance(version, str) else None
 
 
-@overall("lifecycle.version.echo")
+@overall("lifecycle.version.echo", reads=("http-sessions", "http-version-header"))
 def supported_versions_are_echoed(run: Run) -> Iterator[Note]:
-    """A version that the server offers itself is accepted if a client offers it."""
+    """A version that the server offers, lists or accepts elsewhere is returned if it is offered."""
     accepted, rest = _accepted(run), _not_accepted(run)
     for exchange in accepted.values():
         yield satisfied(exchange)
+    yield from _changed_versions(run)
+    yield from _known_versions(run)
     offered = {exchange.params.get("protocolVersion"): exchange for exchange in rest}
     for exchange in rest:
         version = _answered_version(exchange)
@@ -63,6 +66,53 @@ def supported_versions_are_echoed(run: Run) -> Iterator[Note]:
             yield violated(
                 rejected, f"{version} got {got}, but the server itself offers it elsewhere"
             )
+
+
+def _changed_versions(run: Run) -> Iterator[Note]:
+    """Further handshakes in a session that returned another version than the first one."""
+    for session in run.sessions:
+        for exchange in session.sent("initialize"):
+            offer, version = exchange.params.get("protocolVersion"), _answered_version(exchange)
+            if offer == session.revision.date and version not in (None, offer):
+                text = f"{offer} got {version} the next time; the server supports {offer}"
+                yield violated(exchange, f"{text}, so it must return it")
+
+
+def _known_versions(run: Run) -> Iterator[Note]:
+    """Versions that got another one, although the server lists them or accepts their header."""
+    accepted = _accepted(run)
+    listed = [
+        version
+        for session in run.sessions
+        if session.opening is not None
+        for version in _listed_by(session.opening)
+    ]
+    in_header = {
+        exchange.sent.header("mcp-protocol-version"): exchange
+        for session in run.sessions
+        for exchange in session.tagged("http-version-header/other")
+        if exchange.result is not None and _rejects_unknown(session)
+    }
+    for exchange in _not_accepted(run):
+        offer, version = exchange.params.get("protocolVersion"), _answered_version(exchange)
+        if offer in accepted or version is None:
+            continue
+        if offer in listed:
+            text = f"{offer} got {version}, but server/discover lists {offer} as supported"
+            yield violated(exchange, text)
+        elif offer in in_header:
+            text = f"{offer} got {version}, but the server accepts MCP-Protocol-Version: {offer}"
+            yield violated(in_header[offer], f"{text} and rejects unknown versions")
+
+
+def _listed_by(exchange: Exchange) -> list[Any]:
+    listed = (exchange.result or {}).get("supportedVersions")
+    return listed if isinstance(listed, list) else []
+
+
+def _rejects_unknown(session: ProbeSession) -> bool:
+    sent = session.tagged("http-version-header/invalid")
+    return bool(sent) and all(exchange.status == 400 for exchange in sent)
 
 
 # lifecycle.version.counter-offer (2025-11-25 basic/lifecycle): another version that it supports.

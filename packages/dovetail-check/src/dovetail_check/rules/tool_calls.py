@@ -36,6 +36,11 @@ def unknown_tools_are_protocol_errors(session: ProbeSession) -> Iterator[Note]:
     for exchange in answered(session.tagged("tool-refusals/unknown")):
         if exchange.code == _INVALID_PARAMS:
             yield satisfied(exchange)
+        elif exchange.code == _INTERNAL_ERROR:
+            text = "the request is at fault, not the server"
+            yield violated(
+                exchange, f"an unknown tool got {exchange.describe()}; expected -32602: {text}"
+            )
         elif exchange.error is not None:
             yield ambiguous(
                 exchange,

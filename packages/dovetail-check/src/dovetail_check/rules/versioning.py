@@ -78,7 +78,7 @@ def listed_versions_are_supported(run: Run) -> Iterator[Note]:
             if not is_version(version):
                 text = f"{version!r:.60} is listed, which is not a date (YYYY-MM-DD)"
                 yield violated(session.opening, text)
-            elif version in served or (version in offered and offered[version].result is not None):
+            elif version in served or (version in offered and _is_accepted(offered[version])):
                 yield satisfied(session.opening)
             elif version in offered:
                 got = offered[version].describe()
@@ -90,6 +90,12 @@ def listed_versions_are_supported(run: Run) -> Iterator[Note]:
 def is_version(text: str) -> bool:
     """Whether a version is a date; drafts have names."""
     return _VERSION.fullmatch(text) is not None
+
+
+def _is_accepted(exchange: Exchange) -> bool:
+    """Whether an opening request got a result, in its own version if that names one."""
+    result = exchange.result or {}
+    return bool(result) and result.get("protocolVersion", _offer(exchange)) == _offer(exchange)
 
 
 def _offer(exchange: Exchange) -> Any:

@@ -19,11 +19,12 @@ def starts_in(recording: Recording) -> Counter[str]:
     return Counter(frame.connection for frame in recording.frames if frame.kind == "started")
 
 
-def test_a_whole_check_starts_eight_processes() -> None:
+def test_a_whole_check_starts_nine_processes() -> None:
     target = target_for(None, "stdio", "")
     recording = asyncio.run(Audit(target, AuditOptions()).run())
     assert starts_in(recording) == {
         "main": len(REVISIONS),
+        "offer 1999-01-01": 1,
         "offer 2099-01-01": 1,
         "full": 1,
         "cold": 1,

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import os
+import time
 from typing import Any
 
+from dovetail_check.probes.tool_calls import SLOW
 from tests.check.saboteur.switch import Message, on_reply, on_request, tuned
 
 tuned("cancel.own-direction", "cancel.task-uses-tasks-cancel", probes=("ping",), transport="stdio")
@@ -38,3 +40,27 @@ def cancellation_gets_an_error(request: Message) -> list[Message] | None:
     if request.get("method") != "notifications/cancelled":
         return None
     return [{"jsonrpc": "2.0", "error": {"code": -32602, "message": "No such request."}}]
+
+
+tuned("cancel.no-response", transport="stdio")
+_called: list[str] = []
+# The ids of calls that are not answered yet.
+_held: list[Any] = []
+
+
+@on_request("cancel.no-response")
+def a_cancelled_call_is_answered_after_a_later_request(request: Message) -> list[Message] | None:
+    method = request.get("method")
+    if method == "tools/call":
+        name = request["params"]["name"]
+        if name in _called:
+            _held.append(request["id"])
+            return []
+        _called.append(name)
+        if name == "count":
+            time.sleep(1.5 * SLOW)
+    if method in ("ping", "server/discover") and _held:
+        result = {"content": [], "resultType": "complete"}
+        later = {"jsonrpc": "2.0", "id": request["id"], "result": {}}
+        return [later, {"jsonrpc": "2.0", "id": _held.pop(), "result": result}]
+    return None

@@ -7,6 +7,7 @@ from itertools import count
 from typing import Any
 
 from dovetail.wire.framing import SseEvent
+from dovetail_check.calls import NO_SUCH_TOOL
 from tests.check.saboteur.messages import answer, refuse, result_of
 from tests.check.saboteur.responses import serve
 from tests.check.saboteur.switch import (
@@ -96,6 +97,57 @@ def the_counter_offer_is_not_served(reply: Message, request: Message) -> None:
     # 2025-03-26 is answered like an unknown version, so the survey sees it.
     if _offers_unknown(request) or request["params"]["protocolVersion"] == "2025-03-26":
         result_of(reply)["protocolVersion"] = "2024-10-07"
+
+
+tuned(
+    "lifecycle.version.echo~changes",
+    "lifecycle.version.echo~header",
+    "lifecycle.version.echo~listed",
+    "versioning.supported-honoured~other",
+    revision="all",
+    transport="http",
+)
+tuned("lifecycle.version.counter-offer~old", revision="all", transport="stdio")
+_offered: list[str] = []
+
+
+@on_reply("lifecycle.version.echo~changes", to="initialize")
+def the_next_handshake_gets_another_version(reply: Message, request: Message) -> None:
+    offer = request["params"]["protocolVersion"]
+    if offer == "2025-06-18" and offer in _offered:
+        result_of(reply)["protocolVersion"] = "2025-03-26"
+    _offered.append(offer)
+
+
+@on_reply(
+    "lifecycle.version.echo~header",
+    "lifecycle.version.echo~listed",
+    "versioning.supported-honoured~other",
+    to="initialize",
+)
+def one_version_gets_an_older_one(reply: Message, request: Message) -> None:
+    if request["params"]["protocolVersion"] == "2025-06-18":
+        result_of(reply)["protocolVersion"] = "2025-03-26"
+
+
+@on_http("lifecycle.version.echo~header")
+def the_header_with_that_version_is_accepted(request: HttpRequest) -> HttpResponse | None:
+    is_named = request.headers.get("mcp-protocol-version") == "2025-06-18"
+    return serve(request) if is_named and request.message.get("method") == "ping" else None
+
+
+@on_reply(
+    "lifecycle.version.echo~listed", "versioning.supported-honoured~other", to="server/discover"
+)
+def that_version_is_listed(reply: Message, request: Message) -> None:
+    result_of(reply).setdefault("supportedVersions", []).append("2025-06-18")
+
+
+@on_reply("lifecycle.version.counter-offer~old", to="initialize")
+def every_older_version_is_returned(reply: Message, request: Message) -> None:
+    offer = request["params"]["protocolVersion"]
+    if offer < OLDEST:
+        result_of(reply)["protocolVersion"] = offer
 
 
 # -- messages --------------------------------------------------------------------------------------
@@ -280,3 +332,26 @@ def updates_name_the_other_stream(event: SseEvent, request: HttpRequest) -> list
 def modern_notifications_get_200(response: HttpResponse, request: HttpRequest) -> None:
     if "method" in request.message and "id" not in request.message and response.status == 202:
         response.status = 200
+
+
+# -- what a second request shows -------------------------------------------------------------------
+
+
+@on_request("tools.call.unknown~internal")
+def an_unknown_tool_is_an_internal_error(request: Message) -> list[Message] | None:
+    return refuse(request, -32603) if _called(request) == NO_SUCH_TOOL else None
+
+
+@on_response("http2.legacy.ignore-session~dual")
+def modern_responses_have_a_session_id(response: HttpResponse, request: HttpRequest) -> None:
+    if "mcp-method" in request.headers:
+        response.headers["mcp-session-id"] = "a-session-for-modern-clients"
+
+
+tuned("tools.list-not-per-connection~again", transport="stdio", revision=MODERN)
+
+
+@on_reply("tools.list-not-per-connection~again", to="tools/list")
+def the_first_list_uses_up_a_tool(reply: Message, request: Message) -> None:
+    if "cursor" not in request["params"] and next(_turns):
+        del result_of(reply)["tools"][:1]

@@ -3,10 +3,16 @@ from __future__ import annotations
 import secrets
 import uuid
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
+from dovetail.wire import codec
+from dovetail_check.frames import Frame
+from dovetail_check.judging import judge_recording
+from dovetail_check.recording import Recording
 from dovetail_check.rules.http_sessions import weakness_of
+from dovetail_check.verdicts import Verdict
 
 
 @pytest.mark.parametrize(
@@ -45,3 +51,27 @@ def test_repeated_ids_are_weak() -> None:
     assert weakness_of([strong, strong]) == (
         "2 sessions have 1 different ids; each must have its own"
     )
+
+
+def test_session_ids_that_are_not_required_are_noted() -> None:
+    init = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}}
+    ping = {"jsonrpc": "2.0", "id": 2, "method": "ping"}
+    frames: list[Frame] = []
+    sent: tuple[tuple[str, dict[str, Any], tuple[tuple[str, str], ...]], ...] = (
+        ("opening", init, (("Mcp-Session-Id", "a-session"),)),
+        ("http-sessions/missing", ping, ()),
+    )
+    for tag, request, headers in sent:
+        n = len(frames)
+        common: Any = {"session": "http 2025-11-25", "connection": "main", "at": 0.0, "tag": tag}
+        result = {"jsonrpc": "2.0", "id": request["id"], "result": {}}
+        url, text = "http://127.0.0.1/mcp", codec.encode(request).decode()
+        frames.append(Frame(n=n, kind="sent", url=url, text=text, **common))
+        headers = (("Content-Type", "application/json"), *headers)
+        text = codec.encode(result).decode()
+        head: Any = {"status": 200, "headers": headers, "text": text, "of": n}
+        frames.append(Frame(n=n + 1, kind="received", **head, **common))
+    [report] = judge_recording(Recording(frames), only=["http.session.missing-400"])
+    assert report.verdict is Verdict.INFO
+    [note] = report.findings[0].notes
+    assert "accepts a request without one" in note.text
