@@ -8,11 +8,12 @@ CI system: `::error::` (GitHub), `##[error]`, `##vso[...]` (Azure), `##teamcity[
 from __future__ import annotations
 
 import re
+import reprlib
 from typing import Any, TypeVar
 
 import msgspec
 
-__all__ = ["clean", "clean_all", "escape_json", "shorten"]
+__all__ = ["clean", "clean_all", "escape_json", "shorten", "shown"]
 
 T = TypeVar("T")
 
@@ -78,3 +79,13 @@ def shorten(text: str, limit: int) -> str:
     word = re.search(r"\s\S*$", start[len(start) // 2 :])
     end = len(start) // 2 + word.start() if word else len(start)
     return start[:end].rstrip() + suffix
+
+
+_repr = reprlib.Repr()
+_repr.maxlevel, _repr.maxdict, _repr.maxlist = 4, 6, 4
+_repr.maxstring = _repr.maxother = _repr.maxlong = 60
+
+
+def shown(value: Any) -> str:
+    """Return a JSON value for the text of a note; "..." stands for what is left out."""
+    return _repr.repr(value)

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from dovetail.wire import codec
+from dovetail_check.escaping import shorten
 from dovetail_check.frames import Frame
 
 __all__ = ["NO_JSON", "Exchange", "Incoming", "is_busy", "parse"]
@@ -218,7 +219,7 @@ class Exchange:
         """Summarize the reply for the text of a note."""
         status = "" if self.status is None else f"status {self.status}, "
         if self.error is not None:
-            return f"{status}error {self.code}: {str(self.error.get('message'))[:120]!r}"
+            return f"{status}error {self.code}: {shorten(str(self.error.get('message')), 120)!r}"
         if self.answer is not None:
             return f"{status}a result"
         if self.failure is not None:

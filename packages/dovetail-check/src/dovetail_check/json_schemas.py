@@ -9,6 +9,8 @@ from typing import Any
 
 import jsonschema_rs
 
+from dovetail_check.escaping import shown
+
 __all__ = ["dialect_of", "schema_problems", "validation_errors"]
 
 # json-schema-usage: without $schema it is 2020-12.
@@ -38,7 +40,7 @@ def dialect_of(schema: Any) -> str | None:
 def schema_problems(schema: Any) -> list[str] | None:
     """Validate a schema against its metaschema; None if the dialect is not supported."""
     if not isinstance(schema, dict):
-        return [f"{schema!r:.60} is not an object"]
+        return [f"{shown(schema)} is not an object"]
     if dialect_of(schema) is None:
         return None
     try:

@@ -32,6 +32,7 @@ from dovetail_check.reports.phrases import (
     summary_line,
     untested_texts,
 )
+from dovetail_check.responsibility import AUTHOR
 from dovetail_check.verdicts import Observation, Verdict
 
 __all__ = ["print_frames", "print_report", "render"]
@@ -181,10 +182,13 @@ def _print_undecided(console: Console, report: Report) -> None:
     if not rows:
         return
     console.print("Ambiguous or optional in the specification:", style="bold blue")
-    for row in rows:
+    for row in (row for row in rows if row.fixed_by == AUTHOR):
         notes = row.notes_by_text(Observation.AMBIGUOUS) or row.notes_by_text(Observation.VIOLATED)
         first = next(iter(notes), "")
         _print_in(console, Text.assemble((row.id, "bold"), f": {clean(first)}"), 2)
+    if others := [row.id for row in rows if row.fixed_by != AUTHOR]:
+        text = f"In the protocol layer, which your SDK decides: {', '.join(others)}"
+        _print_in(console, Text(f"{text} (-o report.html shows why)"), 2)
     console.print()
 
 

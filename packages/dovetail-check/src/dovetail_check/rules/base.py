@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from dovetail_check import shapes
+from dovetail_check.escaping import shown
 from dovetail_check.exchanges import NO_JSON, Exchange, Incoming
 from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.rulebook import rule, unjudged
@@ -149,7 +150,7 @@ def results_are_objects(session: ProbeSession) -> Iterator[Note]:
             if isinstance(result, dict):
                 yield satisfied(incoming)
             else:
-                yield violated(incoming, f"the result is {result!r:.60}; expected an object")
+                yield violated(incoming, f"the result is {shown(result)}; expected an object")
 
 
 # -- requests and notifications of the server ------------------------------------------------------
@@ -231,7 +232,7 @@ def notifications_are_not_answered(session: ProbeSession) -> Iterator[Note]:
         else:
             yield violated(
                 answers[0],
-                f"{exchange.method} got {answers[0].message!r:.120}; expected no response",
+                f"{exchange.method} got {shown(answers[0].message)}; expected no response",
             )
 
 

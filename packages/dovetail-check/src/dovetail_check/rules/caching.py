@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
+from dovetail_check.escaping import shown
 from dovetail_check.exchanges import Exchange
 from dovetail_check.notes import undeclared
 from dovetail_check.probe_sessions import ProbeSession
@@ -65,7 +66,7 @@ def times_are_not_negative(session: ProbeSession) -> Iterator[Note]:
         if (is_whole or (isinstance(ttl, float) and ttl.is_integer())) and ttl >= 0:
             yield satisfied(exchange)
         else:
-            yield violated(exchange, f"ttlMs is {ttl!r:.60}; expected an integer >= 0")
+            yield violated(exchange, f"ttlMs is {shown(ttl)}; expected an integer >= 0")
 
 
 @rule("caching.scope-enum", reads=("walk", "read-resources"))
@@ -78,7 +79,7 @@ def scopes_are_known(session: ProbeSession) -> Iterator[Note]:
             yield satisfied(exchange)
         else:
             given = result["cacheScope"]
-            yield violated(exchange, f"cacheScope is {given!r:.60}; expected public or private")
+            yield violated(exchange, f"cacheScope is {shown(given)}; expected public or private")
 
 
 @rule("caching.scope-same-pages", reads=("walk",))

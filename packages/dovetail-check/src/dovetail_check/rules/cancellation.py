@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from dovetail_check.escaping import shown
 from dovetail_check.exchanges import Exchange, Incoming
 from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.rulebook import rule, unjudged
@@ -146,7 +147,7 @@ def invalid_cancellations_are_ignored(session: ProbeSession) -> Iterator[Note]:
                 yield ambiguous(exchange, f"{text} reject input that it cannot accept")
             elif answers:
                 yield violated(
-                    exchange, f"{variant}: got {answers[0].message!r:.100}; expected no response"
+                    exchange, f"{variant}: got {shown(answers[0].message)}; expected no response"
                 )
             else:
                 yield satisfied(exchange)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from dovetail_check import shapes
+from dovetail_check.escaping import shown
 from dovetail_check.exchanges import Incoming
 from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.questions import Question, missing_capability, questions_in
@@ -182,7 +183,7 @@ def required_elicitations_are_listed(session: ProbeSession) -> Iterator[Note]:
         else:
             data = incoming.message["error"].get("data")
             yield violated(
-                incoming, f"the data of {_URL_REQUIRED} is {data!r:.80}; expected elicitations"
+                incoming, f"the data of {_URL_REQUIRED} is {shown(data)}; expected elicitations"
             )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from dovetail_check.escaping import shown
 from dovetail_check.exchanges import Exchange
 from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.questions import (
@@ -77,7 +78,7 @@ def answers_are_checked_against_the_form(session: ProbeSession) -> Iterator[Note
             yield satisfied(exchange)
         elif MISFIT in str(result):
             yield violated(
-                exchange, f"content that violates the requestedSchema was used: {result!r:.160}"
+                exchange, f"content that violates the requestedSchema was used: {shown(result)}"
             )
         else:
             yield ambiguous(

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from dovetail.spec import keys
+from dovetail_check.escaping import shown
 from dovetail_check.exchanges import Exchange, Incoming
 from dovetail_check.http_traffic import is_rejected
 from dovetail_check.probe_sessions import ProbeSession
@@ -28,7 +29,7 @@ def errors_have_code_and_message(session: ProbeSession) -> Iterator[Note]:
     for incoming, _ in errors_in(session):
         error = incoming.message["error"]
         if not isinstance(error, dict):
-            yield violated(incoming, f"the error is {error!r:.60}; expected an object")
+            yield violated(incoming, f"the error is {shown(error)}; expected an object")
         elif missing := [name for name in ("code", "message") if name not in error]:
             yield violated(incoming, f"the error lacks {' and '.join(missing)}")
         elif not isinstance(error["message"], str):

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from dovetail.spec.methods import methods_at
+from dovetail_check.escaping import shown
 from dovetail_check.exchanges import Exchange
 from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.questions import (
@@ -127,7 +128,7 @@ def input_requests_have_known_methods(session: ProbeSession) -> Iterator[Note]:
     for exchange in _asking(session):
         asked = (exchange.result or {}).get("inputRequests", {})
         if not isinstance(asked, dict):
-            yield violated(exchange, f"inputRequests is {asked!r:.80}; expected a map of requests")
+            yield violated(exchange, f"inputRequests is {shown(asked)}; expected a map of requests")
             continue
         for key, one in asked.items():
             problem = _type_problem(one)
@@ -139,12 +140,12 @@ def input_requests_have_known_methods(session: ProbeSession) -> Iterator[Note]:
 
 def _type_problem(one: Any) -> str | None:
     if not isinstance(one, dict):
-        return f"is {one!r:.80}; expected a request"
+        return f"is {shown(one)}; expected a request"
     method = one.get("method")
     if not isinstance(method, str) or method not in ASKS:
         return f"has the method {method!r:.60}; expected one of {', '.join(ASKS)}"
     if method != "roots/list" and not isinstance(one.get("params"), dict):
-        return f"has the params {one.get('params')!r:.60}; expected an object"
+        return f"has the params {shown(one.get('params'))}; expected an object"
     return None
 
 

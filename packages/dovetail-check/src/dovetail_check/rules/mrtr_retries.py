@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from dovetail_check.escaping import shown
 from dovetail_check.exchanges import Exchange
 from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.questions import INPUT_REQUIRED, is_asking, questions_behind, subject_of
@@ -97,7 +98,7 @@ def answers_are_validated(session: ProbeSession) -> Iterator[Note]:
         if _is_done(exchange):
             given = exchange.params.get("inputResponses")
             yield violated(
-                exchange, f"inputResponses {given!r:.80} was accepted; expected an error"
+                exchange, f"inputResponses {shown(given)} was accepted; expected an error"
             )
         elif exchange.answer is not None:
             yield satisfied(exchange)

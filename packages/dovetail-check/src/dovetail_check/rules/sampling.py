@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from dovetail_check import shapes
+from dovetail_check.escaping import shown
 from dovetail_check.exchanges import Exchange
 from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.questions import (
@@ -116,7 +117,7 @@ def tool_results_stand_alone(session: ProbeSession) -> Iterator[Note]:
             if others:
                 yield violated(
                     question.where,
-                    f"a message has tool results and {others!r:.60}; expected tool results only",
+                    f"a message has tool results and {shown(others)}; expected tool results only",
                 )
             else:
                 yield satisfied(question.where)
@@ -138,7 +139,7 @@ def tool_uses_have_their_results(session: ProbeSession) -> Iterator[Note]:
             else:
                 yield violated(
                     question.where,
-                    f"tool uses {used!r:.80} are followed by results for {answered!r:.80}",
+                    f"tool uses {shown(used)} are followed by results for {shown(answered)}",
                 )
 
 
@@ -157,7 +158,7 @@ def answers_of_the_model_are_validated(session: ProbeSession) -> Iterator[Note]:
             yield satisfied(exchange)
         elif MISFIT in str(result):
             yield violated(
-                exchange, f"content of the unknown type {MISFIT!r} was used: {result!r:.120}"
+                exchange, f"content of the unknown type {MISFIT!r} was used: {shown(result)}"
             )
         else:
             yield satisfied(exchange, "the content was not used")

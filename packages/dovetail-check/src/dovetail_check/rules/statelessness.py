@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dovetail.spec import keys
+from dovetail_check.escaping import shown
 from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.rulebook import rule
 from dovetail_check.rules.reading import as_json, changes_by_itself
@@ -62,7 +63,7 @@ def client_info_does_not_change_results(session: ProbeSession) -> Iterator[Note]
     for exchange in sent if asked else ():
         if exchange.result is None:
             info = (exchange.params.get("_meta") or {}).get(keys.CLIENT_INFO)
-            got = f"{exchange.method} with clientInfo {info!r:.60} got {exchange.describe()}"
+            got = f"{exchange.method} with clientInfo {shown(info)} got {exchange.describe()}"
             yield violated(exchange, f"{got}, with another clientInfo a result")
     for exchange in asked[1:]:
         if as_json(exchange.result) == as_json(asked[0].result):

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from dovetail.spec import keys
+from dovetail_check.escaping import shown
 from dovetail_check.exchanges import Exchange, Incoming
 from dovetail_check.notes import expect_codes
 from dovetail_check.probe_sessions import ProbeSession
@@ -89,7 +90,7 @@ def the_acknowledgement_comes_first(session: ProbeSession) -> Iterator[Note]:
             yield satisfied(first)
         elif first is not None:
             got = first.method or "a response"
-            yield violated(first, f"{got!r:.80} came first; expected {_ACKNOWLEDGED}")
+            yield violated(first, f"{shown(got)} came first; expected {_ACKNOWLEDGED}")
         else:
             yield violated(exchange, f"got {exchange.describe()}; expected {_ACKNOWLEDGED}")
 
@@ -120,7 +121,7 @@ def the_acknowledgement_is_a_subset(session: ProbeSession) -> Iterator[Note]:
 
 def _excess(session: ProbeSession, wanted: dict[str, Any], agreed: Any) -> str | None:
     if not isinstance(agreed, dict):
-        return f"notifications is {agreed!r:.60}; expected the accepted part of the filter"
+        return f"notifications is {shown(agreed)}; expected the accepted part of the filter"
     for name, value in agreed.items():
         if name not in _CAPABILITIES or not value:
             continue
@@ -173,7 +174,7 @@ def only_requested_notifications_are_sent(session: ProbeSession) -> Iterator[Not
             if incoming.method in _FILTERS and not wanted.get(_FILTERS[incoming.method])
         ]
         for incoming in unwanted:
-            yield violated(incoming, f"got {incoming.method}, but the filter is {wanted!r:.120}")
+            yield violated(incoming, f"got {incoming.method}, but the filter is {shown(wanted)}")
         if not unwanted and _acknowledgement(exchange) is not None:
             yield satisfied(exchange.sent)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dovetail.spec import keys
+from dovetail_check.escaping import shown
 from dovetail_check.exchanges import Exchange
 from dovetail_check.http_traffic import is_rejected
 from dovetail_check.notes import answered, expect_codes
@@ -84,7 +85,7 @@ def calls_that_require_tasks_get_32021(session: ProbeSession) -> Iterator[Note]:
             yield satisfied(exchange)
         else:
             data = (exchange.error or {}).get("data")
-            text = f"{_MISSING_CAPABILITY} with the data {data!r:.100}"
+            text = f"{_MISSING_CAPABILITY} with the data {shown(data)}"
             yield violated(exchange, f"{text}; expected requiredCapabilities with {keys.TASKS}")
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from dovetail_check import shapes
+from dovetail_check.escaping import shown
 from dovetail_check.notes import answered
 from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.rulebook import rule
@@ -88,7 +89,7 @@ def failing_tools_complete_their_task(session: ProbeSession) -> Iterator[Note]:
             is_error = isinstance(error, dict) and isinstance(error.get("code"), int)
             if _fails_plainly(session, made.get(id)) or not is_error:
                 text = "a task is 'failed', but not because of a JSON-RPC error"
-                yield violated(snapshot.where, f"{text}: it has {result or error!r:.100}")
+                yield violated(snapshot.where, f"{text}: it has {shown(result or error)}")
             else:
                 yield satisfied(snapshot.where)
 

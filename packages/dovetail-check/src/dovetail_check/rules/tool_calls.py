@@ -7,6 +7,7 @@ from typing import Any
 
 from dovetail_check import shapes
 from dovetail_check.contents import finished_calls, tool_blocks
+from dovetail_check.escaping import shown
 from dovetail_check.exchanges import Exchange
 from dovetail_check.formats import base64_problem, mime_problem, uri_problem
 from dovetail_check.notes import answered, expect_error, note_each, undeclared
@@ -103,7 +104,7 @@ def inputs_are_validated(session: ProbeSession) -> Iterator[Note]:
         if _is_rejected(exchange):
             yield satisfied(exchange)
         elif exchange.result is not None:
-            given = str(exchange.params.get("arguments"))[:120]
+            given = shown(exchange.params.get("arguments"))
             yield violated(
                 exchange,
                 f"tool {name!r} accepted {given}, which violates its inputSchema; "

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from dovetail_check import shapes
+from dovetail_check.escaping import shown
 from dovetail_check.json_schemas import schema_problems
 from dovetail_check.notes import note_each, offered, page_problems, undeclared
 from dovetail_check.probe_sessions import ProbeSession
@@ -82,7 +83,7 @@ def _root_object(session: ProbeSession, member: str, *, required: bool) -> Itera
         if root == "object":
             yield satisfied(page)
         else:
-            got = f"type {root!r:.60}" if isinstance(schema, dict) else f"{schema!r:.60}"
+            got = f"type {shown(root)}" if isinstance(schema, dict) else f"{shown(schema)}"
             yield violated(
                 page, f"{_called(tool)}: {member} has {got} at its root; expected type 'object'"
             )

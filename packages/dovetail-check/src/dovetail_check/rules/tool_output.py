@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from dovetail_check.contents import finished_calls
+from dovetail_check.escaping import shown
 from dovetail_check.exchanges import NO_JSON, Exchange, parse
 from dovetail_check.json_schemas import validation_errors
 from dovetail_check.probe_sessions import ProbeSession
@@ -27,7 +28,7 @@ def structured_content_is_an_object(session: ProbeSession) -> Iterator[Note]:
                 yield satisfied(exchange)
             else:
                 yield violated(
-                    exchange, f"structuredContent is {content!r:.80}; expected an object"
+                    exchange, f"structuredContent is {shown(content)}; expected an object"
                 )
 
 
@@ -44,13 +45,11 @@ def structured_content_is_also_text(session: ProbeSession) -> Iterator[Note]:
         elif _is_wrapped(structured, result):
             yield ambiguous(
                 exchange,
-                f"structuredContent {structured!r:.80} wraps a value, and the text has only the "
+                f"structuredContent {shown(structured)} wraps a value, and the text has only the "
                 "value: the same data, but not the serialized object",
             )
         else:
-            yield violated(
-                exchange, f"no text block has the structuredContent {str(structured)[:120]}"
-            )
+            yield violated(exchange, f"no text block has the structuredContent {shown(structured)}")
 
 
 def _texts(result: dict[str, Any]) -> list[str]:

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from dovetail.cli.app import app
-from dovetail_check.escaping import clean, escape_json, shorten
+from dovetail_check.escaping import clean, escape_json, shorten, shown
 from dovetail_check.reports import FORMATS
 
 COMMANDS = "::error::owned ::stop-commands::x ##[error]owned ##vso[task.x]y ##teamcity[z]"
@@ -108,3 +108,14 @@ def test_a_comparison_shows_no_unsafe_text(flag: str | None, tmp_path: Path) -> 
     assert done.exit_code == 1, done.output
     assert "ping.empty-result" in done.output
     assert UNSAFE.findall(done.output) == []
+
+
+def test_a_value_in_a_note_is_never_cut_inside() -> None:
+    books = {"result": [{"title": f"Book {n}", "status": "to read"} for n in range(6)]}
+    text = shown(books)
+    assert text.startswith("{'result': [{'status': 'to read', 'title': 'Book 0'}, ")
+    assert text.endswith(", ...]}")
+    assert text.count("{") == text.count("}") == 5
+    long = shown("x" * 1000)
+    assert (long[:2], long[-2:], "..." in long) == ("'x", "x'", True)
+    assert len(shown([[["deep"] * 9] * 9] * 9)) < 1000

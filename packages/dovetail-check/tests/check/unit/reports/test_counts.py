@@ -19,7 +19,7 @@ from dovetail_check.reports import FORMATS, html_page, json_form, markdown, rend
 from dovetail_check.reports.phrases import headline
 from dovetail_check.responsibility import AUTHOR, SDK, responsible_for
 from dovetail_check.rulebook import rules
-from dovetail_check.verdicts import Verdict, satisfied, violated
+from dovetail_check.verdicts import Verdict, ambiguous, satisfied, violated
 from tests.check.unit.made_reports import CRASH, FAULT, HTTP, STDIO, make_report
 
 registry.load()
@@ -141,3 +141,18 @@ def test_a_flood_and_what_was_not_tested_are_named_in_every_format() -> None:
         shown = " ".join(render(report, format).split())
         assert "the time limit has passed" in shown, format
         assert "ping" in shown, format
+
+
+def test_text_explains_only_the_notes_that_an_author_can_act_on() -> None:
+    rows = [
+        RowReport(
+            by_id()[id],
+            Verdict.INFO,
+            (Finding(HTTP, Verdict.INFO, (ambiguous(None, f"a note on {id}"),)),),
+        )
+        for id in ("logging2.deprecated", "tools.name.charset")
+    ]
+    shown = " ".join(text.render(made(*rows)).split())
+    assert "tools.name.charset: a note on tools.name.charset" in shown
+    assert "which your SDK decides: logging2.deprecated" in shown
+    assert "a note on logging2.deprecated" not in shown
