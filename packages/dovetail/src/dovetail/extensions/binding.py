@@ -19,7 +19,7 @@ from dovetail.core.call_facts import CallFacts
 from dovetail.core.dispatch import MethodHandler, Outcome
 from dovetail.core.entry_extras import EntryExtras
 from dovetail.core.middleware import AnyMiddleware, CallNext, Request, make_chain
-from dovetail.core.schema import ArgumentsSchema, arguments_schema
+from dovetail.core.schema import ArgumentsSchema, arguments_schema, store_defaults
 from dovetail.errors import (
     DovetailError,
     InvalidParamsError,
@@ -206,6 +206,7 @@ def _serve(
     def shape(call: Call, value: Any) -> Outcome:
         result = {} if value is None else value
         if not isinstance(result, Struct):
+            store_defaults(result)
             result = msgspec.to_builtins(result)
             if not isinstance(result, dict) or "_meta" in result:
                 raise UsageError(f"{spec.where} must return an object without `_meta`")

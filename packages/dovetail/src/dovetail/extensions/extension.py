@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from dovetail.core.call_facts import CallFacts, call_of
 from dovetail.core.middleware import CallNext
+from dovetail.core.schema import store_defaults
 from dovetail.features.middleware import CallTool, ReadResource
 from dovetail.features.tools import ToolResult
 from dovetail.spec.models import ReadResourceResult
@@ -111,6 +112,7 @@ class Extension(Generic[O]):
 
     def notify(self, request: CallFacts, method: str, params: Mapping[str, Any]) -> None:
         """Send a notification that belongs to a request; not after its end."""
+        store_defaults(params)
         call_of(request).notify(method, codec.encode(dict(params)))
 
     def is_offered_at(self, revision: Revision) -> bool:

@@ -19,7 +19,7 @@ import msgspec
 from dovetail.core.call import Ask, Call, Sent, find_run
 from dovetail.core.call_facts import CallFacts
 from dovetail.core.handler import Style
-from dovetail.core.schema import type_schema
+from dovetail.core.schema import store_defaults, type_schema
 from dovetail.errors import ToolError, UsageError
 from dovetail.features.content import Message
 from dovetail.features.elicitation import Elicited, elicit
@@ -86,6 +86,7 @@ class SessionState:
 
     async def set(self, key: str, value: Any) -> None:
         """Store a value as JSON; raises LimitError if the caller has too many bytes."""
+        store_defaults(value)
         try:
             raw = codec.encode(value)
         except TypeError as error:
@@ -412,6 +413,7 @@ def current_context() -> Context[Any]:
 
 
 def _recordable(key: str, value: Any) -> bytes:
+    store_defaults(value)
     try:
         return codec.encode(value)
     except TypeError as error:

@@ -17,6 +17,7 @@ from dovetail.core.schema.arguments import ArgumentsSchema, arguments_schema
 from dovetail.core.schema.docstrings import Description, parse_docstring
 from dovetail.core.schema.references import Schema, assemble, map_schemas
 from dovetail.core.schema.results import ResultSchema, result_schema
+from dovetail.core.schema.stored_defaults import store_defaults
 from dovetail.core.schema.typed import TypeSchema, type_schema
 
 __all__ = [
@@ -34,6 +35,7 @@ __all__ = [
     "plain_function",
     "read_hints",
     "result_schema",
+    "store_defaults",
     "type_schema",
     "without_partial",
 ]

@@ -119,7 +119,14 @@ def arguments_schema(
     root["additionalProperties"] = False
     root = assemble(root, writer.definitions, inline_refs=inline_refs)
     struct = _struct(parameters, decoded_types)
-    typed = TypeSchema(struct, root, differs=writer.differs, noun=NOUN, repair=repair)
+    typed = TypeSchema(
+        struct,
+        root,
+        differs=writer.differs,
+        lacks_defaults=writer.lacks_defaults,
+        noun=NOUN,
+        repair=repair,
+    )
     if writer.has_foreign_parts:
         typed.validator.compile(where)
     names = tuple(properties)

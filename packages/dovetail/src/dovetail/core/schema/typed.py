@@ -19,6 +19,7 @@ from dovetail.core.schema.json_values import encode_json, integral_floats_to_int
 from dovetail.core.schema.problems import problems_of_refusal
 from dovetail.core.schema.pydantic_types import fill_slot, is_path_type, slot_for
 from dovetail.core.schema.references import Schema, assemble
+from dovetail.core.schema.stored_defaults import store_defaults
 from dovetail.core.schema.unions import UnionSlot, replace_unions
 from dovetail.core.schema.validator import SchemaValidator
 from dovetail.errors import InvalidValueError, UsageError
@@ -39,12 +40,14 @@ class TypeSchema:
         json_schema: Schema,
         *,
         differs: bool,
+        lacks_defaults: bool = False,
         noun: str = "key",
         repair: Repair | None = None,
     ) -> None:
         self.json_schema = json_schema
         self.validator: SchemaValidator = SchemaValidator(json_schema, asserts_formats=True)
-        self._decode = msgspec.json.Decoder(decoded_type, dec_hook=_decode_custom).decode
+        decode = msgspec.json.Decoder(decoded_type, dec_hook=_decode_custom).decode
+        self._decode: Callable[[bytes], Any] = _with_defaults(decode) if lacks_defaults else decode
         self._differs = differs
         self._noun = noun
         self._repair = repair
@@ -78,6 +81,15 @@ class TypeSchema:
             raise InvalidValueError(problems_of_refusal(error, plain)) from None
 
 
+def _with_defaults(decode: Callable[[bytes], Any]) -> Callable[[bytes], Any]:
+    def decode_all(raw: bytes) -> Any:
+        value = decode(raw)
+        store_defaults(value)
+        return value
+
+    return decode_all
+
+
 def _decode_custom(cls: Any, value: Any) -> Any:
     """Convert a JSON value to a type that msgspec does not know: its decode hook."""
     if issubclass(cls, UnionSlot):
@@ -95,7 +107,9 @@ def type_schema(
     where = where or f"the type {type_text(annotation)}"
     decoded_type, schema = write_type(annotation, writer, where)
     schema = assemble(schema, writer.definitions, inline_refs=inline_refs)
-    typed = TypeSchema(decoded_type, schema, differs=writer.differs)
+    typed = TypeSchema(
+        decoded_type, schema, differs=writer.differs, lacks_defaults=writer.lacks_defaults
+    )
     if writer.has_foreign_parts:
         typed.validator.compile(where)
     return typed
