@@ -21,6 +21,7 @@ from dovetail.core.handler import Handler, Style
 from dovetail.core.schema import (
     Description,
     bound_keywords,
+    default_makers,
     docstring_of,
     parse_docstring,
     plain_function,
@@ -67,6 +68,8 @@ class HandlerSpec(NamedTuple):
     skipped: tuple[str, ...]
     # Parameters that get their values from providers.
     dependencies: Mapping[str, Dependency]
+    # What makes the defaults that calls must not share.
+    default_makers: Mapping[str, Callable[[], Any]]
 
     @property
     def returns(self) -> Any:
@@ -82,6 +85,10 @@ class HandlerSpec(NamedTuple):
         """Return the keyword arguments for one run."""
         if self.context is not None:
             values[self.context] = self.make_context(call)
+        if self.default_makers:
+            for name, make_default in self.default_makers.items():
+                if name not in values:
+                    values[name] = make_default()
         return values
 
     def reject(self, value: Any, error: Exception) -> UsageError:
@@ -244,6 +251,7 @@ def _inspect(
         hints=hints,
         skipped=skipped,
         dependencies=dependencies,
+        default_makers=default_makers(parameters, hints, where),
     )
 
 

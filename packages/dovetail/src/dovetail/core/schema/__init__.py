@@ -8,16 +8,17 @@ asserting the formats `date`, `date-time` and `uuid`); `json_values.py` lists th
 
 from dovetail.core.schema.annotations import (
     bound_keywords,
+    default_makers,
     docstring_of,
     plain_function,
     read_hints,
     without_partial,
 )
 from dovetail.core.schema.arguments import ArgumentsSchema, arguments_schema
+from dovetail.core.schema.defaults import store_defaults
 from dovetail.core.schema.docstrings import Description, parse_docstring
 from dovetail.core.schema.references import Schema, assemble, map_schemas
 from dovetail.core.schema.results import ResultSchema, result_schema
-from dovetail.core.schema.stored_defaults import store_defaults
 from dovetail.core.schema.typed import TypeSchema, type_schema
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "arguments_schema",
     "assemble",
     "bound_keywords",
+    "default_makers",
     "docstring_of",
     "map_schemas",
     "parse_docstring",

@@ -14,12 +14,13 @@ import functools
 import inspect
 import types
 import typing
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
+from dovetail.core.schema.defaults import copy_maker
 from dovetail.core.schema.pydantic_types import default_of, split_field_default, text_of_field
 from dovetail.errors import UsageError
 
@@ -27,6 +28,7 @@ __all__ = [
     "MISSING",
     "Parameter",
     "bound_keywords",
+    "default_makers",
     "docstring_of",
     "name_of_function",
     "plain_function",
@@ -47,6 +49,7 @@ class Parameter:
     name: str
     annotation: Any
     default: Any
+    # What makes the default for one call; None if all calls may get the same object.
     make_default: Callable[[], Any] | None
     is_positional_only: bool
 
@@ -76,7 +79,8 @@ def read_parameters(
             _refuse_variable(parameter, any_keywords, where)
             continue
         annotation = _resolve(fn, parameter.name, parameter.annotation, where)
-        found.append(_parameter(parameter, Any if annotation is MISSING else annotation))
+        annotation = Any if annotation is MISSING else annotation
+        found.append(_parameter(parameter, annotation, where))
     return found
 
 
@@ -105,14 +109,25 @@ def _refuse_variable(parameter: inspect.Parameter, any_keywords: bool, where: st
     )
 
 
-def _parameter(parameter: inspect.Parameter, annotation: Any) -> Parameter:
-    default, make_default = parameter.default, None
+def default_makers(
+    parameters: Iterable[inspect.Parameter], hints: dict[str, Any], where: str
+) -> dict[str, Callable[[], Any]]:
+    """Return what makes the defaults that calls must not share; raises UsageError."""
+    read = (_parameter(each, hints.get(each.name, Any), where) for each in parameters)
+    return {each.name: each.make_default for each in read if each.make_default is not None}
+
+
+def _parameter(parameter: inspect.Parameter, annotation: Any, where: str) -> Parameter:
+    default = parameter.default
+    make_default: Callable[[], Any] | None = None
     annotation, has_field = split_field_default(annotation, default)
     if has_field:
         field, default = default, default_of(default, MISSING)
         if default is not MISSING:
             # The default of the function is the Field object, so the value is always passed.
             make_default = functools.partial(default_of, field, MISSING)
+    elif default is not MISSING:
+        make_default = copy_maker(default, f"{where}: parameter {parameter.name!r}")
     is_positional_only = parameter.kind is inspect.Parameter.POSITIONAL_ONLY
     return Parameter(parameter.name, annotation, default, make_default, is_positional_only)
 

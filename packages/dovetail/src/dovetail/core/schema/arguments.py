@@ -161,7 +161,7 @@ def _default(parameter: Parameter) -> Any:
         return msgspec.field(default_factory=parameter.make_default)
     if isinstance(parameter.default, PLAIN_DEFAULTS):
         return msgspec.field(default=parameter.default)
-    # The same object, as a Python call would pass it; msgspec would copy or reject it.
+    # The same object, as a Python call would pass it; msgspec might reject it.
     return msgspec.field(default_factory=lambda: parameter.default)
 
 

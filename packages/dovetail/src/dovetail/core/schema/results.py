@@ -19,11 +19,11 @@ from typing import Any
 
 import msgspec
 
+from dovetail.core.schema.defaults import store_defaults
 from dovetail.core.schema.json_schema import SchemaWriter
 from dovetail.core.schema.json_values import encode_json, read_json
 from dovetail.core.schema.pydantic_types import PydanticSlot, dump, encode_model
 from dovetail.core.schema.references import Schema, assemble
-from dovetail.core.schema.stored_defaults import store_defaults
 from dovetail.core.schema.typed import TypeSchema, write_type
 from dovetail.core.schema.validator import SchemaValidator
 

@@ -14,12 +14,12 @@ from typing import Any
 
 import msgspec
 
+from dovetail.core.schema.defaults import decoded_with_defaults
 from dovetail.core.schema.json_schema import SchemaWriter
 from dovetail.core.schema.json_values import encode_json, integral_floats_to_ints, read_json
 from dovetail.core.schema.problems import problems_of_refusal
 from dovetail.core.schema.pydantic_types import fill_slot, is_path_type, slot_for
 from dovetail.core.schema.references import Schema, assemble
-from dovetail.core.schema.stored_defaults import store_defaults
 from dovetail.core.schema.unions import UnionSlot, replace_unions
 from dovetail.core.schema.validator import SchemaValidator
 from dovetail.errors import InvalidValueError, UsageError
@@ -47,7 +47,9 @@ class TypeSchema:
         self.json_schema = json_schema
         self.validator: SchemaValidator = SchemaValidator(json_schema, asserts_formats=True)
         decode = msgspec.json.Decoder(decoded_type, dec_hook=_decode_custom).decode
-        self._decode: Callable[[bytes], Any] = _with_defaults(decode) if lacks_defaults else decode
+        self._decode: Callable[[bytes], Any] = (
+            decoded_with_defaults(decode) if lacks_defaults else decode
+        )
         self._differs = differs
         self._noun = noun
         self._repair = repair
@@ -79,15 +81,6 @@ class TypeSchema:
             return self._decode(msgspec.json.encode(integral_floats_to_ints(plain)))
         except msgspec.ValidationError as error:
             raise InvalidValueError(problems_of_refusal(error, plain)) from None
-
-
-def _with_defaults(decode: Callable[[bytes], Any]) -> Callable[[bytes], Any]:
-    def decode_all(raw: bytes) -> Any:
-        value = decode(raw)
-        store_defaults(value)
-        return value
-
-    return decode_all
 
 
 def _decode_custom(cls: Any, value: Any) -> Any:

@@ -100,7 +100,7 @@ def test_names_that_a_struct_cannot_hold_work() -> None:
     assert arguments_schema(tool).decode(raw) == {mangled: 1, "_y": 2, "self": 3, "p0": 5}
 
 
-def test_a_default_is_the_very_object_that_python_would_pass() -> None:
+def test_a_mutable_default_is_copied_for_each_call() -> None:
     shared: list[int] = [1]
     origin = Point(1)
 
@@ -108,8 +108,8 @@ def test_a_default_is_the_very_object_that_python_would_pass() -> None:
 
     schema = arguments_schema(tool)
     found = schema.decode(None)
-    assert found["a"] is shared
-    assert found["p"] is origin
+    assert found["a"] == shared and found["a"] is not shared
+    assert found["p"] == origin and found["p"] is not origin
     assert found["n"] is None
     assert schema.json_schema["properties"]["a"]["default"] == [1]
     assert schema.json_schema["properties"]["p"]["default"] == {"x": 1, "y": 0}
