@@ -21,7 +21,7 @@ from dovetail.core.handler import Handler, Style
 from dovetail.core.schema import (
     Description,
     bound_keywords,
-    default_makers,
+    describe_parameter,
     docstring_of,
     parse_docstring,
     plain_function,
@@ -70,6 +70,8 @@ class HandlerSpec(NamedTuple):
     dependencies: Mapping[str, Dependency]
     # What makes the defaults that calls must not share.
     default_makers: Mapping[str, Callable[[], Any]]
+    # The parameters without a default.
+    required: tuple[str, ...]
 
     @property
     def returns(self) -> Any:
@@ -143,12 +145,11 @@ def _with_dependencies(spec: HandlerSpec) -> HandlerSpec:
 def inspect_provider(provider: Callable[..., Any], blocking: bool | None) -> HandlerSpec:
     """Inspect the provider of a dependency; raises UsageError."""
     spec = _inspect(provider, "dependency", blocking=blocking)
-    for each in spec.parameters:
-        if each.default is each.empty:
-            raise UsageError(
-                f"{spec.where}: nothing fills the parameter {each.name!r}; give it a default, "
-                "Depends(...) or make it a Context"
-            )
+    if spec.required:
+        raise UsageError(
+            f"{spec.where}: nothing fills the parameter {spec.required[0]!r}; give it a default, "
+            "Depends(...) or make it a Context"
+        )
     return spec
 
 
@@ -238,6 +239,7 @@ def _inspect(
     skipped = (*(() if context is None else (context,)), *dependencies, *sorted(bound))
     parameters = tuple(each for each in signature if each.name not in skipped)
     _refuse_unbound(parameters, kind, own_name, where)
+    described = [describe_parameter(each, hints.get(each.name), where) for each in parameters]
     style = _style(function, blocking, where, may_yield=kind == "dependency")
     return HandlerSpec(
         function=function,
@@ -251,7 +253,10 @@ def _inspect(
         hints=hints,
         skipped=skipped,
         dependencies=dependencies,
-        default_makers=default_makers(parameters, hints, where),
+        default_makers={
+            each.name: each.make_default for each in described if each.make_default is not None
+        },
+        required=tuple(each.name for each in described if each.is_required),
     )
 
 

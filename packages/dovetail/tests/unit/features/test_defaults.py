@@ -7,7 +7,7 @@ import threading
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import attrs
 import msgspec
@@ -251,3 +251,36 @@ def test_a_named_tuple_cannot_have_a_mutable_default() -> None:
     server = Server("s")
     server.tools.add(result)
     assert call(server, "result").data == [[1]]
+
+
+def test_every_feature_knows_the_default_of_a_field_in_an_annotation() -> None:
+    Number = Annotated[int, pydantic.Field(default=3)]
+    server = Server("s")
+
+    def provide(number: Number = pydantic.Field(default=4)) -> int:  # noqa: B008
+        return number
+
+    @server.tool(input_schema={"type": "object"})
+    def by_hand(number: Number, given: int = Depends(provide)) -> int:
+        return number * 10 + given
+
+    @server.prompt
+    def prompt(number: Number) -> str:
+        return str(number)
+
+    @server.resource("numbers://fixed")
+    def fixed(number: Number) -> str:
+        return str(number)
+
+    @server.resource("numbers://all{?number}")
+    def template(number: Number) -> str:
+        return str(number)
+
+    async def main() -> None:
+        async with Client(server) as client:
+            assert (await client.call("by_hand")).data == 34
+            assert (await client.get_prompt("prompt")).messages[0].content.text == "3"  # type: ignore[union-attr]
+            assert (await client.read("numbers://fixed")).text == "3"
+            assert (await client.read("numbers://all")).text == "3"
+
+    asyncio.run(main())

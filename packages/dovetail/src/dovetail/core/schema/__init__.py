@@ -8,7 +8,7 @@ asserting the formats `date`, `date-time` and `uuid`); `json_values.py` lists th
 
 from dovetail.core.schema.annotations import (
     bound_keywords,
-    default_makers,
+    describe_parameter,
     docstring_of,
     plain_function,
     read_hints,
@@ -30,7 +30,7 @@ __all__ = [
     "arguments_schema",
     "assemble",
     "bound_keywords",
-    "default_makers",
+    "describe_parameter",
     "docstring_of",
     "map_schemas",
     "parse_docstring",

@@ -14,21 +14,26 @@ import functools
 import inspect
 import types
 import typing
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
 from dovetail.core.schema.defaults import copy_maker
-from dovetail.core.schema.pydantic_types import default_of, split_field_default, text_of_field
+from dovetail.core.schema.pydantic_types import (
+    default_maker,
+    shown_default,
+    split_field_default,
+    text_of_field,
+)
 from dovetail.errors import UsageError
 
 __all__ = [
     "MISSING",
     "Parameter",
     "bound_keywords",
-    "default_makers",
+    "describe_parameter",
     "docstring_of",
     "name_of_function",
     "plain_function",
@@ -80,7 +85,7 @@ def read_parameters(
             continue
         annotation = _resolve(fn, parameter.name, parameter.annotation, where)
         annotation = Any if annotation is MISSING else annotation
-        found.append(_parameter(parameter, annotation, where))
+        found.append(describe_parameter(parameter, annotation, where))
     return found
 
 
@@ -109,23 +114,17 @@ def _refuse_variable(parameter: inspect.Parameter, any_keywords: bool, where: st
     )
 
 
-def default_makers(
-    parameters: Iterable[inspect.Parameter], hints: dict[str, Any], where: str
-) -> dict[str, Callable[[], Any]]:
-    """Return what makes the defaults that calls must not share; raises UsageError."""
-    read = (_parameter(each, hints.get(each.name, Any), where) for each in parameters)
-    return {each.name: each.make_default for each in read if each.make_default is not None}
-
-
-def _parameter(parameter: inspect.Parameter, annotation: Any, where: str) -> Parameter:
+def describe_parameter(parameter: inspect.Parameter, annotation: Any, where: str) -> Parameter:
+    """Return a parameter with its resolved annotation; raises UsageError."""
     default = parameter.default
     make_default: Callable[[], Any] | None = None
-    annotation, has_field = split_field_default(annotation, default)
-    if has_field:
-        field, default = default, default_of(default, MISSING)
-        if default is not MISSING:
-            # The default of the function is the Field object, so the value is always passed.
-            make_default = functools.partial(default_of, field, MISSING)
+    annotation, field = split_field_default(annotation, default, MISSING)
+    if field is not None:
+        default = MISSING
+        if not field.is_required():
+            # The function itself has no default, or the Field object, so it is always passed.
+            make_default = default_maker(field, f"{where}: parameter {parameter.name!r}")
+            default = shown_default(field)
     elif default is not MISSING:
         make_default = copy_maker(default, f"{where}: parameter {parameter.name!r}")
     is_positional_only = parameter.kind is inspect.Parameter.POSITIONAL_ONLY

@@ -11,10 +11,11 @@ This module does not import pydantic: without an author's model there is nothing
 from __future__ import annotations
 
 import dataclasses
+import functools
 import inspect
 import sys
 import typing
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
@@ -28,7 +29,7 @@ from dovetail.core.schema.text_formats import (
     duration_text,
     time_text,
 )
-from dovetail.errors import InvalidValueError
+from dovetail.errors import InvalidValueError, UsageError
 
 if TYPE_CHECKING:
     import pydantic
@@ -38,12 +39,13 @@ __all__ = [
     "PydanticSlot",
     "TakesAnything",
     "adapter_of",
-    "default_of",
+    "default_maker",
     "dump",
     "encode_model",
     "fill_slot",
     "is_path_type",
     "model_schema",
+    "shown_default",
     "slot_for",
     "split_field_default",
     "text_of_field",
@@ -51,6 +53,11 @@ __all__ = [
 
 
 LIMITS = ("gt", "ge", "lt", "le", "multiple_of", "pattern", "min_length", "max_length", "tz")
+
+
+# Factories that always make the same value.
+_EMPTY = (bool, dict, float, frozenset, int, list, set, str, tuple)
+_UNKNOWN = object()
 
 
 class TakesAnything(type):
@@ -260,19 +267,40 @@ def encode_model(value: Any) -> Any:
     return adapter.dump_python(value, mode="json", by_alias=True, warnings="error")
 
 
-def split_field_default(annotation: Any, default: Any) -> tuple[Any, bool]:
-    """Move `Field(gt=0)` from the default into the annotation; True if there was one."""
+def split_field_default(
+    annotation: Any, default: Any, missing: Any
+) -> tuple[Any, FieldInfo | None]:
+    """Move `Field(gt=0)` from the default into the annotation.
+
+    Also returns the `Field` that defines the default, None if the default is a value.
+    """
     fields = sys.modules.get("pydantic.fields")
-    if fields is None or not isinstance(default, fields.FieldInfo):
-        return annotation, False
-    return typing.Annotated[annotation, default], True
+    if fields is None:
+        return annotation, None
+    if isinstance(default, fields.FieldInfo):
+        return typing.Annotated[annotation, default], default
+    if default is not missing:
+        return annotation, None
+    for metadata in reversed(getattr(annotation, "__metadata__", ())):
+        if isinstance(metadata, fields.FieldInfo) and not metadata.is_required():
+            return annotation, metadata
+    return annotation, None
 
 
-def default_of(field: FieldInfo, missing: Any) -> Any:
-    """Return the default that a `Field(...)` defines."""
-    if field.is_required():
-        return missing
-    return field.get_default(call_default_factory=True)
+def default_maker(field: FieldInfo, where: str) -> Callable[[], Any]:
+    """Return what makes the default of a `Field` for one call; raises UsageError."""
+    if getattr(field, "default_factory_takes_validated_data", False):
+        raise UsageError(f"{where}: the default_factory of a parameter takes no arguments")
+    return functools.partial(field.get_default, call_default_factory=True)
+
+
+def shown_default(field: FieldInfo) -> Any:
+    """Return the default of a `Field` for its schema, an object that is not JSON for none."""
+    factory: Any = field.default_factory
+    if factory is None:
+        return field.get_default()
+    # A factory of the author is not called: it may count, or read a clock.
+    return factory() if factory in _EMPTY else _UNKNOWN
 
 
 def text_of_field(metadata: Any) -> str | None:

@@ -204,7 +204,7 @@ def test_a_model_inside_a_struct_is_sent() -> None:
 def test_without_pydantic_nothing_of_it_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     field = Field(gt=0, description="text")
     monkeypatch.delitem(sys.modules, "pydantic.fields")
-    assert split_field_default(int, field) == (int, False)
+    assert split_field_default(int, field, None) == (int, None)
     assert text_of_field(field) is None
     monkeypatch.delitem(sys.modules, "pydantic")
     with pytest.raises(TypeError, match=r"needs pydantic; use msgspec\.Meta instead"):
