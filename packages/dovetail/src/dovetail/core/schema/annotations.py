@@ -18,14 +18,11 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
 
-import msgspec
-
 from dovetail.core.schema.defaults import copy_maker
 from dovetail.core.schema.pydantic_types import (
     default_maker,
     shown_default,
     split_field_default,
-    text_of_field,
 )
 from dovetail.errors import UsageError
 
@@ -39,7 +36,6 @@ __all__ = [
     "plain_function",
     "read_hints",
     "read_parameters",
-    "text_in",
     "without_partial",
 ]
 
@@ -135,18 +131,6 @@ def takes_any_keyword(fn: Callable[..., Any]) -> bool:
     """Whether the function has `**kwargs`."""
     kinds = [parameter.kind for parameter in inspect.signature(fn).parameters.values()]
     return inspect.Parameter.VAR_KEYWORD in kinds
-
-
-def text_in(annotation: Any) -> str | None:
-    """Return the description in `Annotated[T, "text"]`, a msgspec `Meta` or a pydantic `Field`."""
-    for metadata in getattr(annotation, "__metadata__", ()):
-        if isinstance(metadata, str):
-            return metadata
-        text = metadata.description if isinstance(metadata, msgspec.Meta) else None
-        text = text or text_of_field(metadata)
-        if text:
-            return text
-    return None
 
 
 def name_of_function(fn: Callable[..., Any]) -> str:

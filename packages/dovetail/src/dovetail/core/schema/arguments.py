@@ -19,12 +19,12 @@ from dovetail.core.schema.annotations import (
     name_of_function,
     read_parameters,
     takes_any_keyword,
-    text_in,
 )
 from dovetail.core.schema.docstrings import parse_docstring
 from dovetail.core.schema.json_schema import SchemaWriter, default_json
 from dovetail.core.schema.json_values import read_json
 from dovetail.core.schema.problems import JSON_STRING_HINT, missing_value, unknown_key
+from dovetail.core.schema.pydantic_types import text_in
 from dovetail.core.schema.references import Schema, assemble
 from dovetail.core.schema.typed import TypeSchema, write_type
 from dovetail.core.schema.validator import SchemaValidator

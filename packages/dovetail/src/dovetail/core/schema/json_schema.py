@@ -19,10 +19,14 @@ import msgspec
 from msgspec import inspect as mi
 
 from dovetail.core.schema import text_formats
-from dovetail.core.schema.annotations import text_in
 from dovetail.core.schema.defaults import needs_defaults, refuse_shared_defaults
 from dovetail.core.schema.docstrings import parse_docstring
-from dovetail.core.schema.pydantic_types import encode_model, is_path_type, model_schema
+from dovetail.core.schema.pydantic_types import (
+    encode_model,
+    is_path_type,
+    model_schema,
+    text_in,
+)
 from dovetail.core.schema.references import Definitions, Schema, reference_to, rename_references
 from dovetail.core.schema.unions import UnionSlot
 
