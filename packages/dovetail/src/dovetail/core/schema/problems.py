@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from dovetail.core.schema.json_values import PathStep, format_path, real_path, show
-from dovetail.core.schema.text_formats import WORDS_FOR_FORMAT, WORDS_FOR_PATTERN
+from dovetail.core.schema.text_formats import WORDS_FOR_FORMAT, words_for_pattern
 from dovetail.errors import Problem
 
 if TYPE_CHECKING:
@@ -117,6 +117,9 @@ class _ErrorReader:
     ) -> list[LocatedProblem]:
         """Return the problems of the branch that was meant, or one problem for all branches."""
         path = list(error.instance_path)
+        tag = self._other_tag(error, branches)
+        if tag is not None:
+            return [tag]
         meant = [errors for errors in branches if not any(_is_other_kind(e, path) for e in errors)]
         deep = [
             errors
@@ -137,13 +140,43 @@ class _ErrorReader:
         place = real_path(self._value, path)
         return [(place, Problem(format_path(place), show(error.instance), expected, hint))]
 
+    def _other_tag(
+        self,
+        error: jsonschema_rs.ValidationError,
+        branches: list[list[jsonschema_rs.ValidationError]],
+    ) -> LocatedProblem | None:
+        """Return the problem of an object whose tag is of none of the branches."""
+        path = list(error.instance_path)
+        options: list[Any] = []
+        wrong: dict[str, jsonschema_rs.ValidationError] = {}
+        for errors in branches:
+            tags = [each for each in errors if _is_tag(each, path)]
+            if not tags and not any(_is_other_type(each, path) for each in errors):
+                return None  # the problem of this branch is another one
+            for each in tags[:1]:
+                wrong[str(each.instance_path[-1])] = each
+                value = each.kind.value
+                options += value if each.kind.name == "enum" else [value]
+        if len(wrong) != 1 or len(options) < 2:
+            return None
+        [found] = wrong.values()
+        place = real_path(self._value, found.instance_path)
+        expected = _one_of(list(dict.fromkeys(options)))
+        return place, Problem(format_path(place), show(found.instance), expected)
+
+
+def _is_other_type(error: jsonschema_rs.ValidationError, path: list[PathStep]) -> bool:
+    return error.kind.name == "type" and list(error.instance_path) == path
+
+
+def _is_tag(error: jsonschema_rs.ValidationError, path: list[PathStep]) -> bool:
+    at = list(error.instance_path)
+    return error.kind.name in ("const", "enum") and len(at) == len(path) + 1
+
 
 def _is_other_kind(error: jsonschema_rs.ValidationError, path: list[PathStep]) -> bool:
     """Whether the branch is for another type of value or another tag."""
-    at = list(error.instance_path)
-    if error.kind.name == "type":
-        return at == path
-    return error.kind.name in ("const", "enum") and len(at) == len(path) + 1
+    return _is_other_type(error, path) or _is_tag(error, path)
 
 
 def _names_keys(error: jsonschema_rs.ValidationError) -> bool:
@@ -190,7 +223,7 @@ def _count(words: str, noun: str) -> Callable[[Any], str]:
 
 
 def _matching(pattern: str) -> str:
-    return WORDS_FOR_PATTERN.get(pattern, f"text matching {pattern}")
+    return words_for_pattern(pattern) or f"text matching {pattern}"
 
 
 WORDS: dict[str, Callable[[Any], str]] = {
