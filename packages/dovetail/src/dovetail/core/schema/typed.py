@@ -16,7 +16,12 @@ import msgspec
 
 from dovetail.core.schema.defaults import decoded_with_defaults
 from dovetail.core.schema.json_schema import SchemaWriter
-from dovetail.core.schema.json_values import encode_json, integral_floats_to_ints, read_json
+from dovetail.core.schema.json_values import (
+    encode_json,
+    integral_floats_to_ints,
+    read_json,
+    too_deep,
+)
 from dovetail.core.schema.problems import problems_of_refusal
 from dovetail.core.schema.pydantic_types import fill_slot, is_path_type, slot_for
 from dovetail.core.schema.references import Schema, assemble
@@ -79,6 +84,8 @@ class TypeSchema:
             raise InvalidValueError(problems)
         try:
             return self._decode(msgspec.json.encode(integral_floats_to_ints(plain)))
+        except RecursionError:
+            raise too_deep() from None
         except msgspec.ValidationError as error:
             raise InvalidValueError(problems_of_refusal(error, plain)) from None
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dovetail.core.schema.json_values import PathStep, format_path, real_path
+from dovetail.core.schema.json_values import PathStep, format_path, real_path, too_deep
 from dovetail.core.schema.problems import (
     LocatedProblem,
     located_problems,
@@ -41,30 +41,43 @@ class SchemaValidator:
             place = format_path(list(getattr(error, "instance_path", [])))
             raise UsageError(f"{where}: the JSON Schema is invalid: {place}: {message}") from None
 
+    # jsonschema-rs reads about 250 levels, and raises ValueError only for that: values come from a
+    # JSON decoder.
+
     def is_valid(self, value: Any) -> bool:
-        """Whether a JSON value is valid."""
-        return self._validator().is_valid(value)
+        """Whether a JSON value is valid; raises InvalidValueError for one nested too deeply."""
+        validator = self._validator()
+        try:
+            return validator.is_valid(value)
+        except ValueError:
+            raise too_deep() from None
 
     def problems(self, value: Any, noun: str = "key") -> list[Problem]:
         """Return all problems of a JSON value, none if it is valid."""
-        errors = list(self._validator().iter_errors(value))
+        errors = self._errors(value)
         return problems_of_errors(errors, value, self._schema, noun)
 
     def located_problems(self, value: Any, noun: str = "key") -> list[LocatedProblem]:
         """Return all problems of a JSON value, each with the steps of its path."""
-        errors = list(self._validator().iter_errors(value))
+        errors = self._errors(value)
         return located_problems(errors, value, self._schema, noun)
 
     def failing_keys(self, value: dict[str, Any]) -> list[str]:
         """Return the keys of an object whose values are not valid."""
-        errors = self._validator().iter_errors(value)
-        paths = (real_path(value, error.instance_path) for error in errors)
+        paths = (real_path(value, error.instance_path) for error in self._errors(value))
         return [str(path[0]) for path in paths if path]
 
     def check(self, value: Any, noun: str = "key") -> None:
         """Raise InvalidValueError unless a JSON value is valid."""
         if not self.is_valid(value):
             raise InvalidValueError(self.problems(value, noun))
+
+    def _errors(self, value: Any) -> list[jsonschema_rs.ValidationError]:
+        validator = self._validator()
+        try:
+            return list(validator.iter_errors(value))
+        except ValueError:
+            raise too_deep() from None
 
     def _validator(self) -> jsonschema_rs.Validator:
         if self._compiled is None:
