@@ -97,7 +97,10 @@ class Completions:
             )
         key = (kind, name, argument)
         if key in self._completers:
-            raise DuplicateError(f"{kind} {name!r} has a completer for {argument!r} already")
+            first = self._completers[key].spec.where
+            raise DuplicateError(
+                f"{kind} {name!r} has a completer for {argument!r} already: {first}"
+            )
         self._completers[key] = _Completer(inspect_handler(function, kind="completer"))
 
     def _target(self, target: Callable[..., Any] | str) -> tuple[str, str, tuple[str, ...]]:
