@@ -239,6 +239,7 @@ def _inspect(
     skipped = (*(() if context is None else (context,)), *dependencies, *sorted(bound))
     parameters = tuple(each for each in signature if each.name not in skipped)
     _refuse_unbound(parameters, kind, own_name, where)
+    _refuse_bare_context(parameters, where)
     described = [describe_parameter(each, hints.get(each.name), where) for each in parameters]
     style = _style(function, blocking, where, may_yield=kind == "dependency")
     return HandlerSpec(
@@ -288,6 +289,16 @@ def _refuse_unbound(
             f"{where}: the first parameter is self, so this is a method without its object; pass "
             f"the bound method: {call}"
         )
+
+
+def _refuse_bare_context(parameters: tuple[inspect.Parameter, ...], where: str) -> None:
+    for each in parameters:
+        if each.name in ("context", "ctx") and each.annotation is each.empty:
+            raise UsageError(
+                f"{where}: the parameter {each.name!r} has no annotation, so clients would have to "
+                f"send it; write {each.name}: Context (from dovetail import Context), or annotate "
+                "it with the type of the argument"
+            )
 
 
 def _by_keyword(function: Callable[..., Any]) -> Callable[..., Any]:
