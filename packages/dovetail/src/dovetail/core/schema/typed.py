@@ -8,7 +8,11 @@ the decoder expects (3.0 becomes 3) and decoded again.
 
 from __future__ import annotations
 
+import collections.abc
 import functools
+import operator
+import types
+import typing
 from collections.abc import Callable
 from typing import Any
 
@@ -118,6 +122,7 @@ def type_schema(
 def write_type(annotation: Any, writer: SchemaWriter, where: str) -> tuple[Any, Schema]:
     """Return the type that msgspec decodes for an annotation, and its schema."""
     try:
+        annotation = _without_iterables(annotation)
         decoded_type = slot_for(annotation) or annotation
         try:
             return decoded_type, writer.write(decoded_type)
@@ -135,6 +140,26 @@ def write_type(annotation: Any, writer: SchemaWriter, where: str) -> tuple[Any, 
             "a class tagged Structs or models), or write the schema by hand (input_schema=, "
             "output_schema=)"
         ) from None
+
+
+def _without_iterables(annotation: Any) -> Any:
+    """Return the annotation with `list` for `Iterable`, which JSON arrays are read as."""
+    if annotation is collections.abc.Iterable or annotation is typing.Iterable:
+        return list
+    origin, args = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin is typing.Annotated:
+        inner = _without_iterables(args[0])
+        return annotation if inner is args[0] else typing.Annotated[(inner, *args[1:])]
+    if not args or origin is typing.Literal:
+        return annotation
+    replaced = tuple(map(_without_iterables, args))
+    if origin is collections.abc.Iterable:
+        return list[replaced]  # type: ignore[valid-type]
+    if replaced == args:
+        return annotation
+    if origin in (typing.Union, types.UnionType):
+        return functools.reduce(operator.or_, replaced)
+    return origin[replaced]
 
 
 def type_text(annotation: Any) -> str:
