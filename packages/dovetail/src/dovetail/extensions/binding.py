@@ -196,7 +196,9 @@ def _find_methods(extension: Extension[Any]) -> Iterator[ExtensionMethod]:
         if name in _KNOWN:
             raise UsageError(f"{extension.name}: {name!r} is a method of the protocol itself")
         spec = inspect_handler(getattr(extension, attribute), kind="method", name=name)
-        arguments = arguments_schema(spec.function, skip=spec.skipped, where=spec.where)
+        arguments = arguments_schema(
+            spec.function, skip=spec.skipped, providers=spec.providers, where=spec.where
+        )
         yield ExtensionMethod(name, extension, _serve(extension, spec, arguments))
 
 

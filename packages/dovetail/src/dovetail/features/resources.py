@@ -221,7 +221,11 @@ class Resources:
     ) -> ResourceTemplate:
         template = UriTemplate(uri)
         arguments = arguments_schema(
-            spec.function, skip=spec.skipped, accept_json_strings=True, where=spec.where
+            spec.function,
+            skip=spec.skipped,
+            providers=spec.providers,
+            accept_json_strings=True,
+            where=spec.where,
         )
         missing = set(template.variables) - set(arguments.names)
         unfilled = (arguments.required - set(template.variables)) | (

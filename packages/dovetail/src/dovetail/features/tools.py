@@ -254,6 +254,7 @@ class Tools:
         arguments = arguments_schema(
             function,
             skip=spec.skipped,
+            providers=spec.providers,
             json_schema=input_schema,
             inline_refs=self._options.inline_refs,
             accept_json_strings=self._options.accept_json_strings,

@@ -257,8 +257,8 @@ def test_every_feature_knows_the_default_of_a_field_in_an_annotation() -> None:
     Number = Annotated[int, pydantic.Field(default=3)]
     server = Server("s")
 
-    def provide(number: Number = pydantic.Field(default=4)) -> int:  # noqa: B008
-        return number
+    def provide(other: Number = pydantic.Field(default=4)) -> int:  # noqa: B008
+        return other
 
     @server.tool(input_schema={"type": "object"})
     def by_hand(number: Number, given: int = Depends(provide)) -> int:

@@ -7,6 +7,7 @@ asserting the formats `date`, `date-time` and `uuid`); `json_values.py` lists th
 """
 
 from dovetail.core.schema.annotations import (
+    Parameter,
     bound_keywords,
     describe_parameter,
     docstring_of,
@@ -24,6 +25,7 @@ from dovetail.core.schema.typed import TypeSchema, type_schema
 __all__ = [
     "ArgumentsSchema",
     "Description",
+    "Parameter",
     "ResultSchema",
     "Schema",
     "TypeSchema",
