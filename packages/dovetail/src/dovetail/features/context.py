@@ -243,6 +243,28 @@ class Context(CallFacts, Generic[LifespanT]):
         call.reporter.report(done, total, message)
         return Sent(call)
 
+    def report_progress(
+        self, progress: float, total: float | None = None, message: str | None = None
+    ) -> Sent:
+        """Report progress to the client: the same as `progress`."""
+        return self.progress(progress, total, message)
+
+    def debug(self, message: Any, *, logger: str | None = None, **data: Any) -> Sent:
+        """Send a log message of level debug: the same as `ctx.log.debug`."""
+        return self.log.debug(message, logger=logger, **data)
+
+    def info(self, message: Any, *, logger: str | None = None, **data: Any) -> Sent:
+        """Send a log message of level info: the same as `ctx.log.info`."""
+        return self.log.info(message, logger=logger, **data)
+
+    def warning(self, message: Any, *, logger: str | None = None, **data: Any) -> Sent:
+        """Send a log message of level warning: the same as `ctx.log.warning`."""
+        return self.log.warning(message, logger=logger, **data)
+
+    def error(self, message: Any, *, logger: str | None = None, **data: Any) -> Sent:
+        """Send a log message of level error: the same as `ctx.log.error`."""
+        return self.log.error(message, logger=logger, **data)
+
     def disconnect(self, retry_ms: int = 1000) -> None:
         """Close the connection; the client reconnects after `retry_ms` and gets the rest.
 
