@@ -35,5 +35,5 @@ async def confirm_purge(ctx: Context, what: str, unasked: bool) -> None:
     answer = await ctx.elicit(
         f"Erase {what} permanently, with all history? This cannot be undone.", Confirmation
     )
-    if not (answer.accepted and answer.data is not None and answer.data.confirm):
+    if not (answer.accepted and answer.data.confirm):
         raise ToolError("The user did not agree to the purge. Nothing was changed")

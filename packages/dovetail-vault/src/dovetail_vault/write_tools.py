@@ -291,7 +291,7 @@ async def _confirm(ctx: Context, opened: OpenedNote, permanent: bool, broken: in
         f"{opened.file.modified}.{links}",
         Confirmation,
     )
-    return answer.accepted and answer.data is not None and answer.data.confirm
+    return answer.accepted and answer.data.confirm
 
 
 def _move(

@@ -17,7 +17,7 @@ from dovetail.errors import ResourceNotFoundError, ToolError, UsageError
 from dovetail.features.content import Audio, EmbeddedResource, Image, Message, Text
 from dovetail.features.context import Context, current_context
 from dovetail.features.custom_routes import RouteRequest, RouteResponse
-from dovetail.features.elicitation import Choices, Elicited
+from dovetail.features.elicitation import Accepted, Cancelled, Choices, Declined, Elicited
 from dovetail.features.listing import Param
 from dovetail.features.middleware import Middleware
 from dovetail.features.prompts import PromptOptions
@@ -42,11 +42,14 @@ if _typing.TYPE_CHECKING:
     from dovetail_gateway import Proxy, ToolSearch
 
 __all__ = [
+    "Accepted",
     "Annotations",
     "Audio",
+    "Cancelled",
     "Choices",
     "Client",
     "Context",
+    "Declined",
     "Depends",
     "Elicited",
     "EmbeddedResource",

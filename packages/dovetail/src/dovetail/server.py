@@ -673,7 +673,7 @@ class Server:
                 found["prompts"] = {"listChanged": True}
             if len(self.resources):
                 found["resources"] = {"listChanged": True, "subscribe": True}
-            if len(self.completions):
+            if self.completions.are_offered:
                 found["completions"] = {}
             if self.tools.offers_tasks:
                 found["tasks"] = {"cancel": {}, "requests": {"tools": {"call": {}}}}

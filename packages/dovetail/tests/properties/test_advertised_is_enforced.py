@@ -20,7 +20,7 @@ import math
 import re
 import typing
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Generic, Literal, NamedTuple, NotRequired, Required, TypedDict
 
@@ -182,6 +182,11 @@ ANNOTATIONS: dict[str, Any] = {
     "list of ints": list[int],
     "bounded list": Annotated[list[int], Meta(min_length=1, max_length=3)],
     "Sequence": Sequence[str],
+    "Collection": Collection[int],
+    "Iterable": Iterable[int],
+    "bare Iterable": Iterable,
+    "Iterables inside": dict[str, Iterable[int] | None],
+    "Iterable of models": Annotated[Iterable[Address], Field(max_length=2)],
     "dict": dict,
     "dict of floats": dict[str, float],
     "dict by int": dict[int, str],

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from dovetail import (
+    Accepted,
     Annotations,
     Audio,
+    Cancelled,
     Context,
-    Elicited,
+    Declined,
     EmbeddedResource,
     Header,
     Icon,
@@ -123,7 +125,9 @@ async def consult(ctx: Context, topic: str = "anything") -> list[str]:
         questions.append(ctx.roots(key="folders"))
     answers = await asyncio.gather(*questions)
     # Answers of the client do not belong in the result.
-    actions = [answer.action for answer in answers if isinstance(answer, Elicited)]
+    actions = [
+        answer.action for answer in answers if isinstance(answer, Accepted | Declined | Cancelled)
+    ]
     return [f"{len(answers)} answers on {topic}", *actions]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from functools import partial
 from typing import Any, Protocol
@@ -18,17 +18,20 @@ class Dependency:
 
     __slots__ = ("blocking", "provider")
 
-    def __init__(self, provider: Callable[..., Any], blocking: bool | None) -> None:
-        self.provider: Callable[..., Any] = provider
+    def __init__(self, provider: Callable[..., Any] | None, blocking: bool | None) -> None:
+        # A function or class; None only until the annotation of the parameter is known.
+        self.provider: Any = provider
         self.blocking: bool | None = blocking
 
 
-def Depends(provider: Callable[..., Any], *, blocking: bool | None = None) -> Any:
+def Depends(provider: Callable[..., Any] | None = None, *, blocking: bool | None = None) -> Any:
     """Fill a parameter with the value of `provider`; clients do not see the parameter.
 
-    The provider is a function, sync or async. If it yields, the code after `yield` runs after the
-    call, or gets the exception of the call. It may have a `Context` and dependencies itself. Each
-    provider runs once per call. Plain functions run in a worker thread unless `blocking` is False.
+    The provider is a function, sync or async, or a class; without one, it is the class in the
+    annotation of the parameter. If it yields, the code after `yield` runs after the call, or gets
+    the exception of the call. It may have a `Context` and dependencies itself; its other
+    parameters become arguments of the tool, prompt or template. Each provider runs once per call.
+    Plain functions run in a worker thread unless `blocking` is False.
     """
     return Dependency(provider, blocking)
 
@@ -48,6 +51,10 @@ class DependencyProvider(Protocol):
     def dependencies(self) -> Mapping[str, Dependency]:
         """Its own dependencies by parameter."""
 
+    @property
+    def arguments_of_client(self) -> Collection[str]:
+        """Its parameters that are arguments of the client."""
+
     def arguments(self, call: Call, values: dict[str, Any]) -> dict[str, Any]:
         """Add the context to the arguments, if the function takes one."""
 
@@ -55,13 +62,20 @@ class DependencyProvider(Protocol):
 class Resolution:
     """The dependencies of one call; use it as a context manager around the handler."""
 
-    __slots__ = ("_call", "_find", "_stack", "_values")
+    __slots__ = ("_call", "_find", "_given", "_stack", "_values")
 
-    def __init__(self, call: Call, find: Callable[[Dependency], DependencyProvider]) -> None:
+    def __init__(
+        self,
+        call: Call,
+        find: Callable[[Dependency], DependencyProvider],
+        given: Mapping[str, Any],
+    ) -> None:
+        """`given`: the arguments of the client."""
         self._call = call
         self._find = find
+        self._given = given
         self._stack = AsyncExitStack()
-        self._values: dict[Callable[..., Any], Any] = {}
+        self._values: dict[object, Any] = {}
 
     async def __aenter__(self) -> Resolution:
         return self
@@ -86,6 +100,8 @@ class Resolution:
         if key not in self._values:
             provider = self._find(dependency)
             arguments = await self.fill(provider.dependencies)
+            names = provider.arguments_of_client
+            arguments.update({name: self._given[name] for name in names if name in self._given})
             arguments = provider.arguments(self._call, arguments)
             self._values[key] = await self._open(provider, arguments)
         return self._values[key]

@@ -9,7 +9,7 @@ import math
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypedDict
 
 from dovetail.errors import UsageError
 from dovetail.spec.keys import LOG_LEVELS, LogLevel
@@ -100,6 +100,8 @@ class Options:
     # -- messages to clients -----------------------------------------------------------
     expose_tracebacks: bool = False
     """Send the traceback of a crash to the client; for development only."""
+    tool_errors: tuple[type[Exception], ...] = ()
+    """Exceptions of tools whose text the model may read, as if they were a ToolError."""
     log_level: LogLevel = "info"
     """The lowest level sent to legacy clients that never called logging/setLevel."""
     list_ttl_ms: int = 0
@@ -164,6 +166,12 @@ class Options:
                 raise UsageError(f"Options.{name} must be a number of seconds, got {seconds}")
         if self.queue < 0 or self.grace < 0 or self.list_ttl_ms < 0:
             raise UsageError("Options.queue, grace and list_ttl_ms cannot be negative")
+        errors: Any = self.tool_errors
+        if not isinstance(errors, tuple) or not all(map(_is_exception, errors)):
+            raise UsageError(
+                "Options.tool_errors must be a tuple of exception classes, such as (ValueError,), "
+                f"got {errors!r}"
+            )
         if self.list_scope not in ("public", "private"):
             raise UsageError(
                 f"Options.list_scope must be 'public' or 'private', got {self.list_scope!r}"
@@ -177,6 +185,10 @@ class Options:
         """Whether an entry with these tags is served."""
         included = self.include_tags is None or not tags.isdisjoint(self.include_tags)
         return included and tags.isdisjoint(self.exclude_tags)
+
+
+def _is_exception(each: Any) -> bool:
+    return isinstance(each, type) and issubclass(each, Exception)
 
 
 # Reads HTTP/1.1; auto is httptools if it is installed.

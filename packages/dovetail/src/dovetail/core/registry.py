@@ -72,8 +72,8 @@ class Registry(Generic[T]):
         """
         if name in self._entries:
             raise DuplicateError(
-                f"{self.kind} {name!r} is registered already; remove it first or choose "
-                f"another name"
+                f"{self.kind} {name!r} is registered already{_place_of(self._entries[name])}; "
+                "remove it first or choose another name"
             )
         for check in self.checks:
             check(name)
@@ -153,6 +153,12 @@ class Registry(Generic[T]):
 
     def __len__(self) -> int:
         return len(self._entries)
+
+
+def _place_of(entry: object) -> str:
+    """Return " (file.py:12)" of an entry with a function, as it is in error messages."""
+    spec = getattr(entry, "spec", None)
+    return "" if spec is None else spec.where.removeprefix(spec.handler.label)
 
 
 def suggest(name: str, known: list[str], kind: str) -> str:

@@ -18,7 +18,7 @@ from dovetail.core.call import Call
 from dovetail.core.dispatch import MethodHandler, Outcome
 from dovetail.core.middleware import AnyMiddleware, CallFacts, CallNext, Request, make_chain
 from dovetail.core.registry import EntryExtras
-from dovetail.core.schema import ArgumentsSchema, arguments_schema
+from dovetail.core.schema import ArgumentsSchema, arguments_schema, store_defaults
 from dovetail.errors import (
     DovetailError,
     InvalidParamsError,
@@ -195,7 +195,9 @@ def _find_methods(extension: Extension[Any]) -> Iterator[ExtensionMethod]:
         if name in _KNOWN:
             raise UsageError(f"{extension.name}: {name!r} is a method of the protocol itself")
         spec = inspect_handler(getattr(extension, attribute), kind="method", name=name)
-        arguments = arguments_schema(spec.function, skip=spec.skipped, where=spec.where)
+        arguments = arguments_schema(
+            spec.function, skip=spec.skipped, providers=spec.providers, where=spec.where
+        )
         yield ExtensionMethod(name, extension, _serve(extension, spec, arguments))
 
 
@@ -205,6 +207,7 @@ def _serve(
     def shape(call: Call, value: Any) -> Outcome:
         result = {} if value is None else value
         if not isinstance(result, Struct):
+            store_defaults(result)
             result = msgspec.to_builtins(result)
             if not isinstance(result, dict) or "_meta" in result:
                 raise UsageError(f"{spec.where} must return an object without `_meta`")

@@ -7,6 +7,7 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Any, ClassVar, Generic, TypeVar
 
 from dovetail.core.middleware import CallFacts, CallNext, call_of
+from dovetail.core.schema import store_defaults
 from dovetail.features.middleware import CallTool, ReadResource
 from dovetail.features.tools import ToolResult
 from dovetail.spec.models import ReadResourceResult
@@ -110,6 +111,7 @@ class Extension(Generic[O]):
 
     def notify(self, request: CallFacts, method: str, params: Mapping[str, Any]) -> None:
         """Send a notification that belongs to a request; not after its end."""
+        store_defaults(params)
         call_of(request).notify(method, codec.encode(dict(params)))
 
     def is_offered_at(self, revision: Revision) -> bool:

@@ -7,10 +7,13 @@ from typing import Any
 
 from dovetail.core.call import Call
 from dovetail.core.dispatch import MethodHandler
+from dovetail.core.schema import ArgumentsSchema
 from dovetail.errors import DuplicateError, InvalidParamsError, UsageError
+from dovetail.features.content import to_json
 from dovetail.features.handlers import HandlerSpec, author_error, inspect_handler
 from dovetail.features.prompts import Prompts
 from dovetail.features.resources import Resources
+from dovetail.schema import choices, resolve
 from dovetail.spec.models import CompleteParams, CompleteResult, Completion, PromptReference
 
 __all__ = ["Completions"]
@@ -53,11 +56,29 @@ class _Completer:
                 f"a completer must return a list of texts, got {type(found).__name__}"
             )
             raise self.spec.reject(found, error) from None
-        texts = [str(value) for value in values]
-        shown = texts[:_MOST_VALUES]
-        return CompleteResult(
-            completion=Completion(values=shown, total=len(texts), has_more=len(texts) > len(shown))
-        )
+        return _result([str(value) for value in values])
+
+
+def _result(texts: list[str]) -> CompleteResult:
+    shown = texts[:_MOST_VALUES]
+    return CompleteResult(
+        completion=Completion(values=shown, total=len(texts), has_more=len(texts) > len(shown))
+    )
+
+
+def _listed(arguments: ArgumentsSchema, name: str) -> list[str]:
+    """Return the values that the type of an argument lists: of a Literal or an Enum."""
+    schema = arguments.json_schema
+    found = choices(resolve(schema["properties"].get(name), schema), schema)
+    values = [choice.value for choice in found if choice.value is not None]
+    return [value if isinstance(value, str) else to_json(value) for value in values]
+
+
+def _suggest(values: list[str], typed: str) -> CompleteResult:
+    """Return the values that contain the text, those that begin with it first."""
+    typed = typed.casefold()
+    fitting = [value for value in values if typed in value.casefold()]
+    return _result(sorted(fitting, key=lambda value: not value.casefold().startswith(typed)))
 
 
 class Completions:
@@ -71,6 +92,16 @@ class Completions:
     def __len__(self) -> int:
         self._forget_orphans()
         return len(self._completers)
+
+    @property
+    def are_offered(self) -> bool:
+        """Whether any argument has suggestions, of a completer or of its type."""
+        return len(self) > 0 or any(
+            _listed(each.arguments, name)
+            for registry in (self._prompts.registry, self._resources.templates_registry)
+            for each in registry
+            for name in each.arguments.names
+        )
 
     def __iter__(self) -> Iterator[_Completer]:
         self._forget_orphans()
@@ -97,7 +128,10 @@ class Completions:
             )
         key = (kind, name, argument)
         if key in self._completers:
-            raise DuplicateError(f"{kind} {name!r} has a completer for {argument!r} already")
+            first = self._completers[key].spec.where
+            raise DuplicateError(
+                f"{kind} {name!r} has a completer for {argument!r} already: {first}"
+            )
         self._completers[key] = _Completer(inspect_handler(function, kind="completer"))
 
     def _target(self, target: Callable[..., Any] | str) -> tuple[str, str, tuple[str, ...]]:
@@ -129,11 +163,12 @@ class Completions:
         params: CompleteParams = call.params  # type: ignore[assignment]
         if isinstance(params.ref, PromptReference):
             name, kind = params.ref.name, _PROMPT
-            arguments = self._prompts.find(call, name).arguments.names
+            described = self._prompts.find(call, name).arguments
+            arguments = described.names
         else:
             template = self._resources.find_template(call, params.ref.uri)
             name, kind = template.template.text, "resource template"
-            arguments = template.template.variables
+            described, arguments = template.arguments, template.template.variables
         if params.argument.name not in arguments:
             # completion.missing-args-32602
             raise InvalidParamsError(
@@ -142,6 +177,6 @@ class Completions:
             )
         completer = self._completers.get((kind, name, params.argument.name))
         if completer is None:
-            return CompleteResult(completion=Completion(values=[], total=0, has_more=False))
+            return _suggest(_listed(described, params.argument.name), params.argument.value)
         values = completer.arguments(call, params)
         return call.services.runner.start(call, completer.spec.handler, values, completer.shape)

@@ -12,6 +12,7 @@ import hashlib
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
+from dovetail.core.schema import store_defaults
 from dovetail.errors import UsageError
 from dovetail.spec import models
 from dovetail.spec.fields import has_all_content_fields, trim
@@ -249,6 +250,7 @@ def to_blocks(value: Any) -> list[ContentBlock]:
 
 def to_json(value: Any) -> str:
     """Return plain data as JSON text; raises UsageError."""
+    store_defaults(value)
     try:
         return codec.encode_with(value, _plain).decode()
     except (TypeError, ValueError, RecursionError) as error:

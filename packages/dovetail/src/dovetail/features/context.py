@@ -18,7 +18,7 @@ import msgspec
 
 from dovetail.core.call import Ask, Call, Sent, Style, find_run
 from dovetail.core.middleware import CallFacts
-from dovetail.core.schema import type_schema
+from dovetail.core.schema import store_defaults, type_schema
 from dovetail.errors import ToolError, UsageError
 from dovetail.features.content import Message
 from dovetail.features.elicitation import Elicited, elicit
@@ -85,6 +85,7 @@ class SessionState:
 
     async def set(self, key: str, value: Any) -> None:
         """Store a value as JSON; raises LimitError if the caller has too many bytes."""
+        store_defaults(value)
         try:
             raw = codec.encode(value)
         except TypeError as error:
@@ -240,6 +241,28 @@ class Context(CallFacts, Generic[LifespanT]):
             call.reporter = ProgressReporter(call)
         call.reporter.report(done, total, message)
         return Sent(call)
+
+    def report_progress(
+        self, progress: float, total: float | None = None, message: str | None = None
+    ) -> Sent:
+        """Report progress to the client: the same as `progress`."""
+        return self.progress(progress, total, message)
+
+    def debug(self, message: Any, *, logger: str | None = None, **data: Any) -> Sent:
+        """Send a log message of level debug: the same as `ctx.log.debug`."""
+        return self.log.debug(message, logger=logger, **data)
+
+    def info(self, message: Any, *, logger: str | None = None, **data: Any) -> Sent:
+        """Send a log message of level info: the same as `ctx.log.info`."""
+        return self.log.info(message, logger=logger, **data)
+
+    def warning(self, message: Any, *, logger: str | None = None, **data: Any) -> Sent:
+        """Send a log message of level warning: the same as `ctx.log.warning`."""
+        return self.log.warning(message, logger=logger, **data)
+
+    def error(self, message: Any, *, logger: str | None = None, **data: Any) -> Sent:
+        """Send a log message of level error: the same as `ctx.log.error`."""
+        return self.log.error(message, logger=logger, **data)
 
     def disconnect(self, retry_ms: int = 1000) -> None:
         """Close the connection; the client reconnects after `retry_ms` and gets the rest.
@@ -413,6 +436,7 @@ def current_context() -> Context[Any]:
 
 
 def _recordable(key: str, value: Any) -> bytes:
+    store_defaults(value)
     try:
         return codec.encode(value)
     except TypeError as error:

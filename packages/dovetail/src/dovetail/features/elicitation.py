@@ -9,7 +9,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any, Generic, Literal, TypeVar, get_args, get_type_hints
+from typing import Any, Generic, Literal, TypeAlias, TypeVar, get_args, get_type_hints
 
 import msgspec
 
@@ -21,7 +21,7 @@ from dovetail.spec.models import ElicitFormParams, ElicitResult, ElicitUrlParams
 from dovetail.spec.revisions import Revision
 from dovetail.wire import codec
 
-__all__ = ["Choices", "Elicited", "elicit"]
+__all__ = ["Accepted", "Cancelled", "Choices", "Declined", "Elicited", "elicit"]
 
 T = TypeVar("T")
 
@@ -61,24 +61,52 @@ class Choices:
         return {"type": "string", "oneOf": [{"const": v, "title": t} for v, t in pairs]}
 
 
-class Elicited(Generic[T]):
-    """The answer of the user. `data` is a validated value of the type asked for, or None."""
+class Accepted(Generic[T]):
+    """The user accepted. `data` is a validated value of the type asked for, None for a URL."""
 
-    __slots__ = ("action", "data")
+    __slots__ = ("data",)
 
-    def __init__(
-        self, action: Literal["accept", "decline", "cancel"], data: T | None = None
-    ) -> None:
-        self.action = action
-        self.data: T | None = data
+    # Literal types, so that type checkers tell the answers apart by either of them.
+    action: Literal["accept"] = "accept"
+    accepted: Literal[True] = True
 
-    @property
-    def accepted(self) -> bool:
-        """Whether the user accepted."""
-        return self.action == "accept"
+    def __init__(self, data: T) -> None:
+        self.data: T = data
 
     def __repr__(self) -> str:
-        return f"Elicited({self.action!r}, {self.data!r})"
+        return f"Accepted({self.data!r})"
+
+
+class Declined:
+    """The user said no."""
+
+    __slots__ = ()
+
+    action: Literal["decline"] = "decline"
+    accepted: Literal[False] = False
+    data: None = None
+
+    def __repr__(self) -> str:
+        return "Declined()"
+
+
+class Cancelled:
+    """The user dismissed the question without an answer."""
+
+    __slots__ = ()
+
+    action: Literal["cancel"] = "cancel"
+    accepted: Literal[False] = False
+    data: None = None
+
+    def __repr__(self) -> str:
+        return "Cancelled()"
+
+
+Elicited: TypeAlias = Accepted[T] | Declined | Cancelled
+"""The answer of the user; `data` is None unless the user accepted."""
+
+_REFUSED: Mapping[str, Declined | Cancelled] = {"decline": Declined(), "cancel": Cancelled()}
 
 
 async def elicit(
@@ -92,7 +120,8 @@ async def elicit(
     key = call.record.claim(key, "elicit")
     if url is not None:
         answer = await call.era.ask(call, Ask(key, "elicitation/create", _url(call, message, url)))
-        return Elicited(_decode(call, answer, key).action)
+        action = _decode(call, answer, key).action
+        return Accepted(None) if action == "accept" else _REFUSED[action]
     schema = _form_of(form)
     params = ElicitFormParams(
         message=message, requested_schema=fit_form(schema.form, call.era.revision)
@@ -100,9 +129,9 @@ async def elicit(
     answer = await call.era.ask(call, Ask(key, "elicitation/create", codec.encode(params)))
     result = _decode(call, answer, key)
     if result.action != "accept":
-        return Elicited(result.action)
+        return _REFUSED[result.action]
     try:
-        return Elicited(result.action, schema.convert(result.content or {}))
+        return Accepted(schema.convert(result.content or {}))
     except InvalidValueError as error:
         # elicit.validate-response (2026-07-28 client/elicitation)
         raise call.era.bad_answer(f"The answer to {key!r} does not fit the form: {error}") from None

@@ -19,7 +19,9 @@ from dovetail.core.call import Call, Handler, Style
 from dovetail.core.dependencies import Dependency, Resolution
 from dovetail.core.schema import (
     Description,
+    Parameter,
     bound_keywords,
+    describe_parameter,
     docstring_of,
     parse_docstring,
     plain_function,
@@ -66,11 +68,24 @@ class HandlerSpec(NamedTuple):
     skipped: tuple[str, ...]
     # Parameters that get their values from providers.
     dependencies: Mapping[str, Dependency]
+    # What makes the defaults that calls must not share.
+    default_makers: Mapping[str, Callable[[], Any]]
+    # The parameters without a default.
+    required: tuple[str, ...]
+    # Those of a provider that are arguments of the client.
+    parameters_of_client: tuple[Parameter, ...]
+    # The providers of the dependencies, and theirs.
+    providers: tuple[HandlerSpec, ...] = ()
 
     @property
     def returns(self) -> Any:
         """The return annotation."""
         return self.hints.get("return", inspect.Parameter.empty)
+
+    @property
+    def arguments_of_client(self) -> tuple[str, ...]:
+        """The names of the parameters of a provider that are arguments of the client."""
+        return tuple(each.name for each in self.parameters_of_client)
 
     @property
     def uses_context(self) -> bool:
@@ -81,6 +96,10 @@ class HandlerSpec(NamedTuple):
         """Return the keyword arguments for one run."""
         if self.context is not None:
             values[self.context] = self.make_context(call)
+        if self.default_makers:
+            for name, make_default in self.default_makers.items():
+                if name not in values:
+                    values[name] = make_default()
         return values
 
     def reject(self, value: Any, error: Exception) -> UsageError:
@@ -115,33 +134,70 @@ def _uses_context(dependency: Dependency) -> bool:
     return inspect_provider(dependency.provider, dependency.blocking).uses_context
 
 
-def _with_dependencies(spec: HandlerSpec) -> HandlerSpec:
-    inner = spec.handler
+# The kinds of handlers that get arguments of the client.
+_WITH_ARGUMENTS = {"tool", "prompt", "resource", "method"}
 
-    def find(call: Call, dependency: Dependency) -> HandlerSpec:
+
+def _with_dependencies(spec: HandlerSpec, kind: str) -> HandlerSpec:
+    inner = spec.handler
+    providers = tuple(_find_providers(spec, {}).values())
+    hints = dict(spec.hints)
+    required = list(spec.required)
+    for provider in providers:
+        for each in provider.parameters_of_client:
+            hints.setdefault(each.name, each.annotation)
+        missing = [each.name for each in provider.parameters_of_client if each.is_required]
+        if missing and kind not in _WITH_ARGUMENTS:
+            raise _unfilled(provider, missing[0])
+        required += missing
+    foreign = {name for each in providers for name in each.arguments_of_client}
+    foreign -= {each.name for each in spec.parameters}
+
+    def find(call: Call, given: Mapping[str, Any], dependency: Dependency) -> HandlerSpec:
         replaced = call.services.host.dependency_overrides.get(dependency.provider)
-        return inspect_provider(replaced or dependency.provider, dependency.blocking)
+        if replaced is None:
+            return inspect_provider(dependency.provider, dependency.blocking)
+        provider = inspect_provider(replaced, dependency.blocking)
+        for each in provider.parameters_of_client:
+            if each.is_required and each.name not in given:
+                raise _unfilled(provider, each.name)
+        return provider
 
     async def run(call: Call, values: dict[str, Any]) -> Any:
-        async with Resolution(call, functools.partial(find, call)) as resolution:
-            values.update(await resolution.fill(spec.dependencies))
-            return await resolution.run(inner, values)
+        own = {name: value for name, value in values.items() if name not in foreign}
+        async with Resolution(call, functools.partial(find, call, values), values) as resolution:
+            own.update(await resolution.fill(spec.dependencies))
+            return await resolution.run(inner, own)
 
     handler = replace(inner, function=run, style=Style.ASYNC)
-    return _DependentSpec(*spec._replace(handler=handler))
+    changed = spec._replace(
+        handler=handler, providers=providers, hints=hints, required=tuple(required)
+    )
+    return _DependentSpec(*changed)
+
+
+def _find_providers(
+    spec: HandlerSpec, found: dict[object, HandlerSpec]
+) -> dict[object, HandlerSpec]:
+    for dependency in spec.dependencies.values():
+        if dependency.provider not in found:
+            provider = inspect_provider(dependency.provider, dependency.blocking)
+            found[dependency.provider] = provider
+            _find_providers(provider, found)
+    return found
+
+
+def _unfilled(provider: HandlerSpec, name: str) -> UsageError:
+    return UsageError(
+        f"{provider.where}: nothing fills the parameter {name!r}; give it a default, Depends(...) "
+        "or make it a Context"
+    )
 
 
 @functools.lru_cache(maxsize=1024)
 def inspect_provider(provider: Callable[..., Any], blocking: bool | None) -> HandlerSpec:
     """Inspect the provider of a dependency; raises UsageError."""
-    spec = _inspect(provider, "dependency", blocking=blocking)
-    for each in spec.parameters:
-        if each.default is each.empty:
-            raise UsageError(
-                f"{spec.where}: nothing fills the parameter {each.name!r}; give it a default, "
-                "Depends(...) or make it a Context"
-            )
-    return spec
+    return _inspect(provider, "dependency", blocking=blocking)
 
 
 def _check_providers(spec: HandlerSpec, path: tuple[HandlerSpec, ...] = ()) -> None:
@@ -195,7 +251,7 @@ def inspect_handler(
     if not spec.dependencies:
         return spec
     _check_providers(spec)
-    return _with_dependencies(spec)
+    return _with_dependencies(spec, kind)
 
 
 def _inspect(
@@ -225,11 +281,13 @@ def _inspect(
     dependencies = {
         each.name: found
         for each in signature
-        if (found := _find_dependency(each, hints.get(each.name))) is not None
+        if (found := _find_dependency(each, hints.get(each.name), where)) is not None
     }
     skipped = (*(() if context is None else (context,)), *dependencies, *sorted(bound))
     parameters = tuple(each for each in signature if each.name not in skipped)
     _refuse_unbound(parameters, kind, own_name, where)
+    _refuse_bare_context(parameters, where)
+    described = [describe_parameter(each, hints.get(each.name), where) for each in parameters]
     style = _style(function, blocking, where, may_yield=kind == "dependency")
     return HandlerSpec(
         function=function,
@@ -243,6 +301,15 @@ def _inspect(
         hints=hints,
         skipped=skipped,
         dependencies=dependencies,
+        default_makers={
+            each.name: each.make_default for each in described if each.make_default is not None
+        },
+        required=tuple(each.name for each in described if each.is_required),
+        parameters_of_client=tuple(
+            shown
+            for each, shown in zip(parameters, described, strict=True)
+            if kind == "dependency" and _is_argument(each, shown)
+        ),
     )
 
 
@@ -274,6 +341,16 @@ def _refuse_unbound(
             f"{where}: the first parameter is self, so this is a method without its object; pass "
             f"the bound method: {call}"
         )
+
+
+def _refuse_bare_context(parameters: tuple[inspect.Parameter, ...], where: str) -> None:
+    for each in parameters:
+        if each.name in ("context", "ctx") and each.annotation is each.empty:
+            raise UsageError(
+                f"{where}: the parameter {each.name!r} has no annotation, so clients would have to "
+                f"send it; write {each.name}: Context (from dovetail import Context), or annotate "
+                "it with the type of the argument"
+            )
 
 
 def _by_keyword(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -326,12 +403,33 @@ def _find_context(hints: dict[str, Any], bound: frozenset[str], where: str) -> s
     return found[0] if found else None
 
 
-def _find_dependency(parameter: inspect.Parameter, hint: Any) -> Dependency | None:
+def _is_argument(parameter: inspect.Parameter, described: Parameter) -> bool:
+    """Whether a parameter of a provider is an argument of the client."""
+    is_private = parameter.name.startswith("_") or parameter.annotation is parameter.empty
+    return described.is_required or not is_private
+
+
+def _find_dependency(parameter: inspect.Parameter, hint: Any, where: str) -> Dependency | None:
     """Return the dependency of a parameter: its default, or in its `Annotated`."""
-    if isinstance(parameter.default, Dependency):
-        return parameter.default
     marked = get_args(hint)[1:] if get_origin(hint) is Annotated else ()
-    return next((each for each in marked if isinstance(each, Dependency)), None)
+    for each in (parameter.default, *marked):
+        if isinstance(each, Dependency):
+            return each if each.provider is not None else _of_class(each, hint, parameter, where)
+    return None
+
+
+def _of_class(
+    dependency: Dependency, hint: Any, parameter: inspect.Parameter, where: str
+) -> Dependency:
+    """Return the dependency for `Depends()`: on the class in the annotation."""
+    cls = get_args(hint)[0] if get_origin(hint) is Annotated else hint
+    cls = get_origin(cls) or cls
+    if cls is Any or not isinstance(cls, type):
+        raise UsageError(
+            f"{where}: Depends() without a provider needs a class as the annotation of "
+            f"{parameter.name!r}"
+        )
+    return Dependency(cls, dependency.blocking)
 
 
 def _is_context(hint: Any) -> bool:

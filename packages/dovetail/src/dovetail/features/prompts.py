@@ -127,7 +127,11 @@ class Prompts:
         )
         # In the protocol arguments of prompts are strings; other types are decoded from them.
         arguments = arguments_schema(
-            function, skip=spec.skipped, accept_json_strings=True, where=spec.where
+            function,
+            skip=spec.skipped,
+            providers=spec.providers,
+            accept_json_strings=True,
+            where=spec.where,
         )
         listing = Prompt(
             name=spec.name,

@@ -197,11 +197,11 @@ class Resources:
             raise UsageError(
                 f"{spec.where}: a resource needs a URI such as notes://today, got {uri!r}"
             )
-        unfilled = [each.name for each in spec.parameters if each.default is each.empty]
-        if unfilled:
+        if spec.required:
+            unfilled = spec.required[0]
             raise UsageError(
-                f"{spec.where}: the URI {uri!r} has no variable for parameter {unfilled[0]!r}; "
-                f"write {{{unfilled[0]}}} into it or give the parameter a default"
+                f"{spec.where}: the URI {uri!r} has no variable for parameter {unfilled!r}; "
+                f"write {{{unfilled}}} into it or give the parameter a default"
             )
         listing = Resource(uri=uri, **common)
         resource = RegisteredResource(spec, listing, hint, requirements, extras)
@@ -219,7 +219,11 @@ class Resources:
     ) -> ResourceTemplate:
         template = UriTemplate(uri)
         arguments = arguments_schema(
-            spec.function, skip=spec.skipped, accept_json_strings=True, where=spec.where
+            spec.function,
+            skip=spec.skipped,
+            providers=spec.providers,
+            accept_json_strings=True,
+            where=spec.where,
         )
         missing = set(template.variables) - set(arguments.names)
         unfilled = (arguments.required - set(template.variables)) | (

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from typing import Any, Literal, Protocol, TypeAlias, TypedDict, Unpack
 
 from msgspec import UNSET, Raw, UnsetType
 
-from dovetail.core.call import Call
-from dovetail.core.dispatch import MethodHandler, Outcome
+from dovetail.core.call import Call, Handler, Style
+from dovetail.core.dispatch import InputRequired, MethodHandler, Outcome
 from dovetail.core.era import CacheHint, Encoded
 from dovetail.core.options import Options, read_tags
 from dovetail.core.principal import (
@@ -27,7 +29,13 @@ from dovetail.core.schema import (
     arguments_schema,
     result_schema,
 )
-from dovetail.errors import InvalidParamsError, InvalidValueError, UsageError
+from dovetail.errors import (
+    DovetailError,
+    InvalidParamsError,
+    InvalidValueError,
+    ToolError,
+    UsageError,
+)
 from dovetail.features.content import BLOCK_TYPES, fit_blocks, to_blocks
 from dovetail.features.handlers import HandlerSpec, author_error, check_keywords, inspect_handler
 from dovetail.features.listing import (
@@ -242,6 +250,9 @@ class Tools:
             timeout=options.get("timeout"),
             idle_timeout=options.get("idle_timeout"),
         )
+        if self._options.tool_errors:
+            handler = _as_tool_errors(spec.handler, self._options.tool_errors)
+            spec = spec._replace(handler=handler)
         if not _NAME.fullmatch(spec.name):
             raise UsageError(
                 f"{spec.where}: a tool name has 1 to 128 characters of A-Z a-z 0-9 _ - . and no "
@@ -256,6 +267,7 @@ class Tools:
         arguments = arguments_schema(
             function,
             skip=spec.skipped,
+            providers=spec.providers,
             json_schema=input_schema,
             inline_refs=self._options.inline_refs,
             accept_json_strings=self._options.accept_json_strings,
@@ -362,6 +374,30 @@ class Tools:
             if diverted is not None:
                 return diverted
         return _run(tool, call) if tool.around is None else tool.around(call)
+
+
+def _as_tool_errors(handler: Handler, errors: tuple[type[Exception], ...]) -> Handler:
+    """Return the handler with these exceptions replaced by ToolError."""
+    function = handler.function
+
+    @contextmanager
+    def replaced() -> Iterator[None]:
+        try:
+            yield
+        except (DovetailError, InputRequired):
+            raise
+        except errors as error:
+            raise ToolError(str(error) or type(error).__name__) from error
+
+    async def run(**values: Any) -> Any:
+        with replaced():
+            return await function(**values)
+
+    def run_plain(**values: Any) -> Any:
+        with replaced():
+            return function(**values)
+
+    return replace(handler, function=run if handler.style is Style.ASYNC else run_plain)
 
 
 def _run(tool: RegisteredTool, call: Call) -> Outcome | Coroutine[Any, Any, Outcome]:

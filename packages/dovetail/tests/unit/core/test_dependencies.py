@@ -8,10 +8,12 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Annotated, Any
 
+import pydantic
 import pytest
 
 from dovetail import Context, Depends, Server, ToolError, UsageError
 from dovetail.client import Client
+from dovetail.extensions import Extension, method
 from dovetail.testing import connect
 
 
@@ -255,15 +257,22 @@ def test_a_cancelled_call_closes_its_dependencies() -> None:
     assert EVENTS == ["closed"]
 
 
-def test_a_provider_with_a_parameter_that_nothing_fills_is_refused() -> None:
+def test_a_parameter_that_nothing_fills_is_refused() -> None:
     def needs(name: str) -> str:
         return name
 
-    async def tool(value: str = Depends(needs)) -> str:
+    def complete(typed: str, value: str = Depends(needs)) -> list[str]:
+        return [value]
+
+    def resource(value: str = Depends(needs)) -> str:
         return value
 
+    server = Server("s")
+    server.prompts.add(lambda topic="": topic, name="p")
     with pytest.raises(UsageError, match=r"dependency 'needs'.* nothing fills .*'name'"):
-        Server("x").tools.add(tool)
+        server.complete("p", "topic")(complete)
+    with pytest.raises(UsageError, match=r"has no variable for parameter 'name'"):
+        server.resources.add("a://b", resource)
 
 
 def test_a_cycle_is_refused() -> None:
@@ -301,3 +310,139 @@ def test_a_provider_with_a_context_declares_logging() -> None:
         return "done"
 
     assert "logging" in server.capabilities()
+
+
+# -- arguments of providers ---------------------------------------------------------------------
+
+
+class Paging:
+    """Which items."""
+
+    def __init__(self, limit: Annotated[int, pydantic.Field(le=10)] = 5, skip: int = 0) -> None:
+        """Select.
+
+        Args:
+            limit: Not this one.
+            skip: After these.
+        """
+        self.limit = limit
+        self.skip = skip
+
+
+Name = Annotated[str, "The shop"]
+
+
+async def shop(name: Name, _url: str = "https://x", region=None) -> str:  # type: ignore[no-untyped-def]
+    return f"{name} at {_url} in {region}"
+
+
+async def till(number: int, of: Annotated[str, Depends(shop)], name: Name) -> str:
+    """Find a till.
+
+    Args:
+        number: Which till.
+    """
+    return f"till {number} of {of} ({name})"
+
+
+def test_parameters_of_providers_are_arguments() -> None:
+    async def tool(
+        item: str, at: Annotated[str, Depends(till)], name: Name, paging: Paging = Depends()
+    ) -> str:
+        return f"{item} at {at}, {name}, {paging.limit} after {paging.skip}"
+
+    server = Server("s")
+    server.tools.add(tool)
+    server.tools.add(tool, name="by_hand", input_schema={"type": "object"})
+    [listed, _] = server.tools.list()
+    properties = listed.input_schema["properties"]
+    assert list(properties) == ["item", "name", "number", "limit", "skip"]
+    assert (properties["limit"]["default"], properties["limit"]["maximum"]) == (5, 10)
+    assert properties["name"]["description"] == "The shop"
+    assert properties["number"]["description"] == "Which till."
+    assert listed.input_schema["required"] == ["item", "name", "number"]
+
+    async def main() -> None:
+        async with connect(server) as client:
+            for name in ("tool", "by_hand"):
+                given: dict[str, Any] = {"item": "tea", "name": "A", "number": 3, "skip": 1}
+                result = await client.call(name, given)
+                assert result.text == "tea at till 3 of A at https://x in None (A), A, 5 after 1"
+                for wrong in ({"_url": "y"}, {"region": "y"}):
+                    assert (await client.call(name, {**given, **wrong})).is_error
+                assert (await client.call(name, {"item": "tea", "name": "A"})).is_error
+            assert (await client.call("tool", {**given, "limit": 11})).is_error
+
+    asyncio.run(main())
+
+
+class Numbers(Extension[None]):
+    name = "org.example/numbers"
+
+    @method("numbers/page")
+    async def page(self, paging: Paging = Depends()) -> dict[str, int]:
+        return {"limit": paging.limit, "skip": paging.skip}
+
+
+def test_prompts_templates_and_methods_have_them_too() -> None:
+    server = Server("s", extensions=[Numbers()])
+
+    @server.prompt
+    def prompt(paging: Annotated[Paging, Depends()]) -> str:
+        return f"{paging.limit} after {paging.skip}"
+
+    @server.resource("pages://{skip}{?limit}")
+    def template(paging: Paging = Depends(blocking=False)) -> str:
+        return f"{paging.limit} after {paging.skip}"
+
+    async def main() -> None:
+        async with Client(server, extensions=[Numbers()]) as client:
+            [listed] = await client.list_prompts()
+            assert [each.name for each in listed.arguments or ()] == ["limit", "skip"]
+            found = await client.get_prompt("prompt", {"skip": "2"})
+            assert found.messages[0].content.text == "5 after 2"  # type: ignore[union-attr]
+            assert (await client.read("pages://7?limit=3")).text == "3 after 7"
+            page = await client.request("numbers/page", {"limit": 1})
+            assert (page["limit"], page["skip"]) == (1, 0)
+
+    asyncio.run(main())
+
+
+def test_an_override_takes_the_arguments_that_there_are() -> None:
+    server = Server("s")
+
+    @server.tool
+    async def tool(paging: Paging = Depends()) -> int:
+        return paging.limit
+
+    def fixed(limit: int) -> Any:
+        return Paging(limit * 2)
+
+    def unknown(size: int) -> Any:
+        return Paging(size)
+
+    async def main() -> None:
+        async with connect(server) as client:
+            server.dependency_overrides[Paging] = fixed
+            assert (await client.call("tool", {"limit": 4})).data == 8
+            server.dependency_overrides[Paging] = unknown
+            assert (await client.call("tool", {"limit": 4})).is_error
+
+    asyncio.run(main())
+
+
+def test_arguments_of_one_name_are_written_alike() -> None:
+    def other(name: int) -> int:
+        return name
+
+    def tool(at: str = Depends(shop), number: int = Depends(other)) -> None: ...
+
+    with pytest.raises(UsageError, match=r"dependency 'other'.* has a parameter 'name' with anoth"):
+        Server("s").tools.add(tool)
+
+
+def test_depends_without_a_provider_needs_a_class() -> None:
+    def tool(a: Any = Depends()) -> None: ...
+
+    with pytest.raises(UsageError, match=r"needs a class as the annotation of 'a'"):
+        Server("s").tools.add(tool)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import enum
+from typing import Any, Literal
 
 import pytest
 
@@ -177,3 +178,60 @@ def test_one_suggestion_is_no_list_of_characters() -> None:
 
     params = {"ref": PLAN, "argument": {"name": "city", "value": ""}}
     assert ask(server, "completion/complete", params)["completion"]["values"] == ["Oslo"]
+
+
+class Size(enum.Enum):
+    SMALL = "small"
+    EXTRA_SMALL = "extra small"
+    LARGE = "Large"
+
+
+@pytest.mark.parametrize("revision", [OLDEST, LEGACY, MODERN])
+def test_values_that_a_type_lists_are_suggested(revision: str) -> None:
+    server = Server("s")
+
+    @server.prompt
+    def order(
+        size: Size | None = None,
+        number: Literal[1, 2, 12] = 1,
+        color: Literal["red"] = "red",
+        free: str = "",
+    ) -> str:
+        return ""
+
+    @server.resource("sizes://{size}")
+    def sizes(size: Size) -> str:
+        return size.value
+
+    @server.complete(order, "color")
+    def colors(typed: str) -> list[str]:
+        return ["blue"]
+
+    def suggested(ref: dict[str, str], name: str, value: str) -> Any:
+        params = {"ref": ref, "argument": {"name": name, "value": value}}
+        return ask(server, "completion/complete", params, revision=revision)["completion"]["values"]
+
+    prompt = {"type": "ref/prompt", "name": "order"}
+    assert suggested(prompt, "size", "") == ["small", "extra small", "Large"]
+    assert suggested(prompt, "size", "SM") == ["small", "extra small"]
+    assert suggested(prompt, "size", "x") == ["extra small"]
+    assert suggested(prompt, "number", "1") == ["1", "12"]
+    assert suggested(prompt, "color", "") == ["blue"]
+    assert suggested(prompt, "free", "") == []
+    assert suggested({"type": "ref/resource", "uri": "sizes://{size}"}, "size", "l") == [
+        "Large",
+        "small",
+        "extra small",
+    ]
+
+
+def test_a_server_declares_suggestions_of_types() -> None:
+    server = Server("s")
+    server.prompts.add(lambda size="": size, name="free")
+    assert "completions" not in server.capabilities()
+
+    @server.resource("sizes://{size}")
+    def sizes(size: Size) -> str:
+        return size.value
+
+    assert server.capabilities()["completions"] == {}

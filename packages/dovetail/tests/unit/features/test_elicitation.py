@@ -315,7 +315,7 @@ def test_what_is_no_flat_form_is_the_authors_error(form: Any, complaint: str) ->
 def test_an_accepted_answer_is_a_value_of_the_type(revision: str, form: Any, value: Any) -> None:
     got, _ = answered(form, {"action": "accept", "content": {"name": "Ann"}}, revision)
     assert got.accepted
-    assert got.data == value
+    assert got.data == value and repr(got) == f"Accepted({value!r})"
 
 
 @pytest.mark.parametrize("revision", [LEGACY, MODERN])
@@ -323,7 +323,7 @@ def test_an_accepted_answer_is_a_value_of_the_type(revision: str, form: Any, val
 def test_a_refusal_has_no_data(revision: str, action: str) -> None:
     got, _ = answered(Data, {"action": action, "content": {"name": 5}}, revision)
     assert (got.action, got.data, got.accepted) == (action, None, False)
-    assert repr(got) == f"Elicited({action!r}, None)"
+    assert repr(got) == {"decline": "Declined()", "cancel": "Cancelled()"}[action]
 
 
 def test_what_was_left_empty_may_come_as_null() -> None:

@@ -15,7 +15,7 @@ import pytest
 
 from dovetail import Client, Context, Options, Server, ToolResult
 from dovetail.core.call import Style
-from dovetail.errors import UsageError
+from dovetail.errors import DuplicateError, UsageError
 from dovetail.features.handlers import inspect_handler
 from tests.patience import CAP
 from tests.unit.talk import ERAS, answer, call, refusal, run
@@ -589,3 +589,48 @@ def test_a_program_that_registers_something_wrong_shows_its_own_line_last(
     assert message.startswith("dovetail.errors.UsageError: tool 'forecast' (weather.py:3): ")
     places = [line.strip() for line in frames if line.startswith("  File ")]
     assert places == [f'File "{file}", line 3, in <module>']
+
+
+@pytest.mark.parametrize("name", ["ctx", "context"])
+def test_a_context_without_annotation_is_refused(name: str) -> None:
+    server = Server("s")
+    functions: dict[str, Any] = {}
+    exec(f"def tool(a: int, {name}): ...\ndef typed({name}: str): ...", functions)
+    for add in (
+        server.tools.add,
+        server.prompts.add,
+        lambda function: server.resources.add(f"a://{{a}}/{{{name}}}", function),
+    ):
+        with pytest.raises(UsageError, match=rf"write {name}: Context \(from dovetail import"):
+            add(functions["tool"])
+    server.tools.add(functions["typed"])
+
+
+def test_a_duplicate_names_the_place_of_the_first() -> None:
+    server = Server("s")
+
+    def twice(a: int) -> str:
+        return ""
+
+    server.tools.add(twice)
+    server.prompts.add(twice)
+    for uri in ("a://b{?a}", "a://b"):
+        server.resources.add(uri, resource)
+    server.complete(twice, "a")(completer)
+    place = rf"registered already \(test_handlers\.py:{twice.__code__.co_firstlineno}\)"
+    for add in (server.tools.add, server.prompts.add):
+        with pytest.raises(DuplicateError, match=place):
+            add(twice)
+    for uri in ("a://b{?a}", "a://b"):
+        with pytest.raises(DuplicateError, match=r"registered already \(test_handlers\.py:\d+\)"):
+            server.resources.add(uri, resource)
+    with pytest.raises(DuplicateError, match=r"already: completer 'completer' \(test_handlers"):
+        server.complete(twice, "a")(completer)
+
+
+def resource(a: int = 1) -> str:
+    return ""
+
+
+def completer(text: str) -> list[str]:
+    return []

@@ -46,5 +46,12 @@ async def not_awaited(ctx: Context) -> str:
     return ctx.sample("Say hello").text  # E: has no attribute "text"
 
 
+async def refused(ctx: Context) -> str:
+    answer = await ctx.elicit("Who?", dict[str, str])
+    if answer.action == "accept":
+        return answer.data["name"]
+    return answer.data["name"]  # E: Value of type "None" is not indexable
+
+
 async def main() -> None:
     await serve_http(server, stateles=True)  # E: did you mean "stateless"?

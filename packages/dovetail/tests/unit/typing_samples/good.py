@@ -9,8 +9,12 @@ from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar, Unpack, assert_type
 
 from dovetail import (
+    Accepted,
     Annotations,
+    Cancelled,
     Context,
+    Declined,
+    Elicited,
     Icon,
     Message,
     Resource,
@@ -105,6 +109,25 @@ async def asking(ctx: Context) -> str:
     assert_type(answer.data, Form | None)
     sampled = await ctx.sample("Say hello", max_tokens=10)
     return answer.data.name if answer.data is not None else sampled.text
+
+
+@server.tool
+async def asking_in_other_ways(ctx: Context) -> str:
+    answer: Elicited[Form] = await ctx.elicit("Who?", Form)
+    if answer.accepted:
+        assert_type(answer.data, Form)
+    else:
+        assert_type(answer, Declined | Cancelled)
+    match answer.action:
+        case "accept":
+            return answer.data.name
+        case "decline":
+            assert_type(answer, Declined)
+            return "declined"
+    if isinstance(answer, Accepted):
+        return answer.data.name
+    visit = await ctx.elicit("Pay?", url="https://example.org")
+    return "paid" if visit.accepted else visit.action
 
 
 def uses_any_database(ctx: Context[Database]) -> list[str]:

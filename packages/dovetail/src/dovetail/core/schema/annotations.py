@@ -6,41 +6,36 @@ defines the handler, the variables of that enclosing function are searched as we
 
 Wrappers made with `functools.wraps` and `functools.partial` objects are read as the function
 inside them.
-
-Docstrings are in Google, NumPy or Sphinx style; anything else is plain text. The result has the
-text before the first section, a text for each parameter, and the description of the returned value.
-A style is recognised by its section headings or fields, so that a sentence with a colon stays a
-sentence.
 """
 
 from __future__ import annotations
 
 import functools
 import inspect
-import re
 import types
 import typing
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-import msgspec
-
-from dovetail.core.schema.pydantic_types import default_of, split_field_default, text_of_field
+from dovetail.core.schema.defaults import copy_maker
+from dovetail.core.schema.pydantic_types import (
+    default_maker,
+    shown_default,
+    split_field_default,
+)
 from dovetail.errors import UsageError
 
 __all__ = [
     "MISSING",
-    "Description",
     "Parameter",
     "bound_keywords",
+    "describe_parameter",
     "docstring_of",
     "name_of_function",
-    "parse_docstring",
     "plain_function",
     "read_hints",
     "read_parameters",
-    "text_in",
     "without_partial",
 ]
 
@@ -55,6 +50,7 @@ class Parameter:
     name: str
     annotation: Any
     default: Any
+    # What makes the default for one call; None if all calls may get the same object.
     make_default: Callable[[], Any] | None
     is_positional_only: bool
 
@@ -84,7 +80,8 @@ def read_parameters(
             _refuse_variable(parameter, any_keywords, where)
             continue
         annotation = _resolve(fn, parameter.name, parameter.annotation, where)
-        found.append(_parameter(parameter, Any if annotation is MISSING else annotation))
+        annotation = Any if annotation is MISSING else annotation
+        found.append(describe_parameter(parameter, annotation, where))
     return found
 
 
@@ -113,14 +110,19 @@ def _refuse_variable(parameter: inspect.Parameter, any_keywords: bool, where: st
     )
 
 
-def _parameter(parameter: inspect.Parameter, annotation: Any) -> Parameter:
-    default, make_default = parameter.default, None
-    annotation, has_field = split_field_default(annotation, default)
-    if has_field:
-        field, default = default, default_of(default, MISSING)
-        if default is not MISSING:
-            # The default of the function is the Field object, so the value is always passed.
-            make_default = functools.partial(default_of, field, MISSING)
+def describe_parameter(parameter: inspect.Parameter, annotation: Any, where: str) -> Parameter:
+    """Return a parameter with its resolved annotation; raises UsageError."""
+    default = parameter.default
+    make_default: Callable[[], Any] | None = None
+    annotation, field = split_field_default(annotation, default, MISSING)
+    if field is not None:
+        default = MISSING
+        if not field.is_required():
+            # The function itself has no default, or the Field object, so it is always passed.
+            make_default = default_maker(field, f"{where}: parameter {parameter.name!r}")
+            default = shown_default(field)
+    elif default is not MISSING:
+        make_default = copy_maker(default, f"{where}: parameter {parameter.name!r}")
     is_positional_only = parameter.kind is inspect.Parameter.POSITIONAL_ONLY
     return Parameter(parameter.name, annotation, default, make_default, is_positional_only)
 
@@ -129,18 +131,6 @@ def takes_any_keyword(fn: Callable[..., Any]) -> bool:
     """Whether the function has `**kwargs`."""
     kinds = [parameter.kind for parameter in inspect.signature(fn).parameters.values()]
     return inspect.Parameter.VAR_KEYWORD in kinds
-
-
-def text_in(annotation: Any) -> str | None:
-    """Return the description in `Annotated[T, "text"]`, a msgspec `Meta` or a pydantic `Field`."""
-    for metadata in getattr(annotation, "__metadata__", ()):
-        if isinstance(metadata, str):
-            return metadata
-        text = metadata.description if isinstance(metadata, msgspec.Meta) else None
-        text = text or text_of_field(metadata)
-        if text:
-            return text
-    return None
 
 
 def name_of_function(fn: Callable[..., Any]) -> str:
@@ -226,180 +216,3 @@ def _enclosing_variables(function: Any) -> dict[str, Any]:
             found = {**frame.f_locals, **found}
         frame = frame.f_back
     return found
-
-
-PARAMETER_SECTIONS = {
-    "args",
-    "arguments",
-    "keyword args",
-    "keyword arguments",
-    "other parameters",
-    "parameters",
-    "params",
-    "attributes",
-}
-RETURN_SECTIONS = {"returns", "return", "yields", "yield"}
-OTHER_SECTIONS = {
-    "example",
-    "examples",
-    "note",
-    "notes",
-    "raises",
-    "references",
-    "see also",
-    "todo",
-    "warning",
-    "warnings",
-    "warns",
-}
-# Only these end the summary: a note or an example before them belongs to it.
-ENDING_SECTIONS = PARAMETER_SECTIONS | RETURN_SECTIONS | {"raises"}
-ALL_SECTIONS = ENDING_SECTIONS | OTHER_SECTIONS
-
-GOOGLE_ENTRY = re.compile(r"(?P<name>\*{0,2}\w+)\s*(?:\((?P<type>.*?)\))?:(?:\s+|$)(?P<text>.*)")
-GOOGLE_RETURN_TYPE = re.compile(
-    r"[\w.]+(?:\[[^:]*\])?(?:\s*\|\s*[\w.\[\], ]+)*:\s+(?P<text>.*)", re.S
-)
-NUMPY_ENTRY = re.compile(r"(?P<names>\*{0,2}\w+(?:\s*,\s*\*{0,2}\w+)*)\s*(?::.*)?$")
-SPHINX_FIELD = re.compile(r":(?P<kind>\w+)(?P<words>[^:]*):\s*(?P<text>.*)")
-SPHINX_PARAMETERS = {"param", "parameter", "arg", "argument", "key", "keyword"}
-
-
-@dataclass(frozen=True, slots=True)
-class Description:
-    """A parsed docstring."""
-
-    summary: str = ""
-    parameters: dict[str, str] = field(default_factory=dict)
-    returns: str | None = None
-
-
-def parse_docstring(text: str | None) -> Description:
-    """Return summary, parameters and returned value of a docstring."""
-    if not text:
-        return Description()
-    lines = inspect.cleandoc(text).splitlines()
-    for parse in (_parse_numpy, _parse_google, _parse_sphinx):
-        found = parse(lines)
-        if found is not None:
-            return found
-    return Description(_joined(lines))
-
-
-def _parse_google(lines: list[str]) -> Description | None:
-    starts = [
-        index
-        for index, line in enumerate(lines)
-        if line.endswith(":") and line[:-1].lower() in ALL_SECTIONS
-    ]
-    ending = [index for index in starts if lines[index][:-1].lower() in ENDING_SECTIONS]
-    if not ending:
-        return None
-    parameters: dict[str, str] = {}
-    returns = None
-    for start in starts:
-        title = lines[start][:-1].lower()
-        body = _indented_block(lines[start + 1 :])
-        if title in PARAMETER_SECTIONS:
-            parameters.update(_google_entries(body))
-        elif title in RETURN_SECTIONS:
-            whole = _joined(body)
-            typed = GOOGLE_RETURN_TYPE.fullmatch(whole)
-            returns = typed["text"] if typed else whole
-    return Description(_joined(lines[: ending[0]]), parameters, returns or None)
-
-
-def _google_entries(body: list[str]) -> dict[str, str]:
-    found: dict[str, list[str]] = {}
-    current: list[str] | None = None
-    for line in body:
-        entry = None if line.startswith(" ") else GOOGLE_ENTRY.match(line)
-        if entry:
-            current = found.setdefault(entry["name"].lstrip("*"), [entry["text"]])
-        elif current is not None:
-            current.append(line.strip())
-    return {name: _paragraph(texts) for name, texts in found.items()}
-
-
-def _parse_numpy(lines: list[str]) -> Description | None:
-    starts = [
-        index
-        for index, line in enumerate(lines[:-1])
-        if line.lower() in ALL_SECTIONS and re.fullmatch(r"-{3,}", lines[index + 1])
-    ]
-    ending = [index for index in starts if lines[index].lower() in ENDING_SECTIONS]
-    if not ending:
-        return None
-    parameters: dict[str, str] = {}
-    returns = None
-    for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
-        title = lines[start].lower()
-        body = lines[start + 2 : end]
-        if title in PARAMETER_SECTIONS:
-            parameters.update(_numpy_entries(body))
-        elif title in RETURN_SECTIONS:
-            # The first line names the type; the text is indented below it.
-            indented = [line for line in body if line.startswith(" ")]
-            returns = _paragraph(indented or body)
-    return Description(_joined(lines[: ending[0]]), parameters, returns or None)
-
-
-def _numpy_entries(body: list[str]) -> dict[str, str]:
-    found: dict[str, list[str]] = {}
-    current: list[str] | None = None
-    for line in body:
-        entry = None if line.startswith(" ") else NUMPY_ENTRY.match(line)
-        if entry:
-            current = []
-            for name in entry["names"].split(","):
-                found[name.strip().lstrip("*")] = current
-        elif current is not None:
-            current.append(line)
-    return {name: _paragraph(texts) for name, texts in found.items()}
-
-
-def _parse_sphinx(lines: list[str]) -> Description | None:
-    parameters: dict[str, str] = {}
-    returns = None
-    first = None
-    for index, line in enumerate(lines):
-        match = SPHINX_FIELD.match(line)
-        if match is None:
-            continue
-        first = index if first is None else first
-        text = _paragraph([match["text"], *_continuation(lines[index + 1 :])])
-        if match["kind"] in SPHINX_PARAMETERS and match["words"].split():
-            # `:param int count: text` names the type first.
-            parameters[match["words"].split()[-1].lstrip("*")] = text
-        elif match["kind"] in {"return", "returns"}:
-            returns = text
-    if first is None:
-        return None
-    return Description(_joined(lines[:first]), parameters, returns)
-
-
-def _continuation(lines: list[str]) -> list[str]:
-    taken = []
-    for line in lines:
-        if not line.startswith(" "):
-            break
-        taken.append(line)
-    return taken
-
-
-def _indented_block(lines: list[str]) -> list[str]:
-    """The lines that belong to a Google section: indented or empty."""
-    block = []
-    for line in lines:
-        if line and not line.startswith(" "):
-            break
-        block.append(line)
-    return inspect.cleandoc("\n".join(block)).splitlines()
-
-
-def _paragraph(lines: list[str]) -> str:
-    return " ".join(" ".join(lines).split())
-
-
-def _joined(lines: list[str]) -> str:
-    return "\n".join(lines).strip()

@@ -8,8 +8,8 @@ gets plain JSON values.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Collection
-from typing import Any
+from collections.abc import Callable, Collection, Sequence
+from typing import Any, Protocol
 
 import msgspec
 
@@ -17,13 +17,13 @@ from dovetail.core.schema.annotations import (
     Parameter,
     docstring_of,
     name_of_function,
-    parse_docstring,
     read_parameters,
     takes_any_keyword,
-    text_in,
 )
+from dovetail.core.schema.docstrings import parse_docstring
 from dovetail.core.schema.json_schema import SchemaWriter, default_json
 from dovetail.core.schema.json_values import read_json
+from dovetail.core.schema.pydantic_types import text_in
 from dovetail.core.schema.references import Schema, assemble
 from dovetail.core.schema.typed import TypeSchema, write_type
 from dovetail.core.schema.validator import (
@@ -42,6 +42,22 @@ OPTION = "Options(accept_json_strings=True)"
 PLAIN_DEFAULTS = (bool, int, float, str, bytes, type(None))
 
 DecodeArguments = Callable[[bytes], dict[str, Any]]
+
+
+class Provider(Protocol):
+    """A function whose value a parameter gets, and the arguments that it takes itself."""
+
+    @property
+    def function(self) -> Callable[..., Any]:
+        """The function."""
+
+    @property
+    def where(self) -> str:
+        """The function in error messages."""
+
+    @property
+    def parameters_of_client(self) -> Collection[Parameter]:
+        """The parameters that are arguments of the client."""
 
 
 class ArgumentsSchema:
@@ -87,6 +103,7 @@ def arguments_schema(
     fn: Callable[..., Any],
     *,
     skip: Collection[str] = (),
+    providers: Sequence[Provider] = (),
     json_schema: dict[str, Any] | None = None,
     inline_refs: bool = False,
     accept_json_strings: bool = False,
@@ -94,15 +111,19 @@ def arguments_schema(
 ) -> ArgumentsSchema:
     """Return the schema of a function's parameters; raises UsageError for types without one.
 
-    `where` names the function in error messages.
+    The parameters that `providers` take from the client follow those of the function. `where` names
+    the function in error messages.
     """
     where = where or name_of_function(fn)
     repair = unwrap_json_strings if accept_json_strings else None
     if json_schema is not None:
-        return _by_hand(fn, skip, json_schema, repair, where)
+        return _by_hand(fn, skip, providers, json_schema, repair, where)
     parameters = read_parameters(fn, skip, where=where)
+    parameters += _parameters_of(providers, parameters, where)
     writer = SchemaWriter(is_result=False)
-    texts = parse_docstring(docstring_of(fn)).parameters
+    texts: dict[str, str] = {}
+    for function in (*(each.function for each in reversed(providers)), fn):
+        texts.update(parse_docstring(docstring_of(function)).parameters)
     decoded_types: list[Any] = []
     properties: dict[str, Schema] = {}
     for each in parameters:
@@ -123,7 +144,14 @@ def arguments_schema(
     root["additionalProperties"] = False
     root = assemble(root, writer.definitions, inline_refs=inline_refs)
     struct = _struct(parameters, decoded_types)
-    typed = TypeSchema(struct, root, differs=writer.differs, noun=NOUN, repair=repair)
+    typed = TypeSchema(
+        struct,
+        root,
+        differs=writer.differs,
+        lacks_defaults=writer.lacks_defaults,
+        noun=NOUN,
+        repair=repair,
+    )
     if writer.has_foreign_parts:
         typed.validator.compile(where)
     names = tuple(properties)
@@ -136,6 +164,23 @@ def arguments_schema(
         decode,
         accept_json_strings=accept_json_strings,
     )
+
+
+def _parameters_of(
+    providers: Sequence[Provider], own: list[Parameter], where: str
+) -> list[Parameter]:
+    """Return the parameters of the providers that the function does not have itself."""
+    found = {each.name: each for each in own}
+    for provider in providers:
+        for each in provider.parameters_of_client:
+            first = found.setdefault(each.name, each)
+            if (first.annotation, first.default) != (each.annotation, each.default):
+                raise UsageError(
+                    f"{where}: {provider.where} has a parameter {each.name!r} with another "
+                    "annotation or default than the one of that name before it; write both alike, "
+                    "or rename one"
+                )
+    return list(found.values())[len(own) :]
 
 
 def _struct(parameters: list[Parameter], decoded_types: list[Any]) -> type[msgspec.Struct]:
@@ -158,7 +203,7 @@ def _default(parameter: Parameter) -> Any:
         return msgspec.field(default_factory=parameter.make_default)
     if isinstance(parameter.default, PLAIN_DEFAULTS):
         return msgspec.field(default=parameter.default)
-    # The same object, as a Python call would pass it; msgspec would copy or reject it.
+    # The same object, as a Python call would pass it; msgspec might reject it.
     return msgspec.field(default_factory=lambda: parameter.default)
 
 
@@ -176,6 +221,7 @@ def _struct_to_dict(
 def _by_hand(
     fn: Callable[..., Any],
     skip: Collection[str],
+    providers: Sequence[Provider],
     json_schema: dict[str, Any],
     repair: Callable[[Any, SchemaValidator], Any] | None,
     where: str,
@@ -188,6 +234,7 @@ def _by_hand(
     validator = SchemaValidator(schema, asserts_formats=False)
     validator.compile(where)
     parameters = read_parameters(fn, skip, any_keywords=True, where=where)
+    parameters += _parameters_of(providers, parameters, where)
     takes_any = takes_any_keyword(fn)
     own_names = [each.name for each in parameters]
     described = list(schema.get("properties", {}))

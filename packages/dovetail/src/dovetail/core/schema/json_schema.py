@@ -30,12 +30,14 @@ import msgspec
 from msgspec import inspect as mi
 
 from dovetail.core.schema import text_formats
-from dovetail.core.schema.annotations import parse_docstring, text_in
+from dovetail.core.schema.defaults import needs_defaults, refuse_shared_defaults
+from dovetail.core.schema.docstrings import parse_docstring
 from dovetail.core.schema.pydantic_types import (
     TakesAnything,
     encode_model,
     is_path_type,
     model_schema,
+    text_in,
 )
 from dovetail.core.schema.references import Definitions, Schema, reference_to, rename_references
 from dovetail.errors import InvalidValueError, UsageError
@@ -223,6 +225,8 @@ class SchemaWriter:
         self.differs: bool = False
         # A pattern or a schema by the author: it may be invalid.
         self.has_foreign_parts: bool = False
+        # Objects that msgspec decodes may lack defaults, or share mutable ones.
+        self.lacks_defaults: bool = False
         # Decoding runs code of the author, which must not run a second time for results.
         self.runs_own_code: bool = False
         self.is_result = is_result
@@ -404,6 +408,9 @@ class SchemaWriter:
     def _fields(self, t: FieldsType) -> Schema:
         cls = typing.get_origin(t.cls) or t.cls
         self.runs_own_code = self.runs_own_code or _runs_code(cls)
+        if not self.is_result:
+            refuse_shared_defaults(cls)
+        self.lacks_defaults = self.lacks_defaults or needs_defaults(cls)
         hints = typing.get_type_hints(cls, include_extras=True)
         for hint in hints.values():
             self._note_literals(hint)

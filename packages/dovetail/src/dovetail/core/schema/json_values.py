@@ -25,6 +25,7 @@ __all__ = [
     "read_json",
     "real_path",
     "show",
+    "too_deep",
 ]
 
 type_names: dict[Any, str] = {
@@ -49,11 +50,14 @@ def read_json(raw: bytes) -> Any:
     try:
         return _read(raw)
     except RecursionError:
-        raise InvalidValueError(
-            [Problem("$", "deeper nesting", "less deeply nested JSON")]
-        ) from None
+        raise too_deep() from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise InvalidValueError([_why_unreadable(raw, error)]) from None
+
+
+def too_deep() -> InvalidValueError:
+    """Return the error for a value with more levels than a library reads."""
+    return InvalidValueError([Problem("$", "deeper nesting", "less deeply nested JSON")])
 
 
 def _why_unreadable(raw: bytes, error: Exception) -> Problem:
@@ -79,9 +83,7 @@ def encode_json(value: Any, encode: Callable[[Any], bytes] = msgspec.json.encode
     except UnicodeEncodeError as error:
         raise InvalidValueError([_lone_surrogate([], str(error.object))]) from None
     except RecursionError:
-        raise InvalidValueError(
-            [Problem("$", "deeper nesting", "less deeply nested JSON")]
-        ) from None
+        raise too_deep() from None
     except (TypeError, ValueError, msgspec.MsgspecError) as error:
         given = f"{type(value).__name__} ({error})"
         raise InvalidValueError([Problem("$", given, "a value that JSON can represent")]) from None
@@ -188,7 +190,10 @@ def show(value: Any) -> str:
     if value is None:
         return "null"
     # jsonschema-rs returns numbers outside the range of a double as Decimal.
-    text = json.dumps(value, ensure_ascii=False, default=str)
+    try:
+        text = json.dumps(value, ensure_ascii=False, default=str)
+    except RecursionError:
+        text = "a deeply nested value"
     return f"{shorten(text)} ({type_names.get(type(value), 'number')})"
 
 

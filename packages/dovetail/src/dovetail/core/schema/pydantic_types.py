@@ -11,14 +11,16 @@ This module does not import pydantic: without an author's model there is nothing
 from __future__ import annotations
 
 import dataclasses
+import functools
 import inspect
 import sys
 import typing
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
 
+from dovetail.core.schema.docstrings import parse_docstring
 from dovetail.core.schema.json_values import read_json
 from dovetail.core.schema.references import map_schemas
 from dovetail.core.schema.text_formats import (
@@ -28,7 +30,7 @@ from dovetail.core.schema.text_formats import (
     time_text,
 )
 from dovetail.core.schema.validator import problems_of_details
-from dovetail.errors import InvalidValueError
+from dovetail.errors import InvalidValueError, UsageError
 
 if TYPE_CHECKING:
     import pydantic
@@ -38,19 +40,25 @@ __all__ = [
     "PydanticSlot",
     "TakesAnything",
     "adapter_of",
-    "default_of",
+    "default_maker",
     "dump",
     "encode_model",
     "fill_slot",
     "is_path_type",
     "model_schema",
+    "shown_default",
     "slot_for",
     "split_field_default",
-    "text_of_field",
+    "text_in",
 ]
 
 
 LIMITS = ("gt", "ge", "lt", "le", "multiple_of", "pattern", "min_length", "max_length", "tz")
+
+
+# Factories that always make the same value.
+_EMPTY = (bool, dict, float, frozenset, int, list, set, str, tuple)
+_UNKNOWN = object()
 
 
 class TakesAnything(type):
@@ -196,13 +204,62 @@ def model_schema(cls: type, *, is_result: bool) -> dict[str, Any] | None:
     errors = sys.modules["pydantic"].errors
     try:
         schema = adapter.json_schema(
-            mode="serialization" if is_result else "validation", ref_template="#/$defs/{model}"
+            mode="serialization" if is_result else "validation",
+            ref_template="#/$defs/{model}",
+            schema_generator=_schema_generator(),
         )
     except errors.PydanticUserError as error:
         raise TypeError(str(error).partition("\n")[0]) from None
     if schema.get("title") == cls.__name__:
         del schema["title"]
     return _without_noise(schema, is_result)
+
+
+@functools.cache
+def _schema_generator() -> Any:
+    """Return the class that generates schemas, with all descriptions that classes have."""
+    base: Any = sys.modules["pydantic"].json_schema.GenerateJsonSchema
+
+    class Generator(base):  # type: ignore[misc]
+        def model_schema(self, schema: Any) -> Any:
+            return _described(schema, super().model_schema(schema))
+
+        def dataclass_schema(self, schema: Any) -> Any:
+            return _described(schema, super().dataclass_schema(schema))
+
+        def typed_dict_schema(self, schema: Any) -> Any:
+            return _described(schema, super().typed_dict_schema(schema))
+
+    return Generator
+
+
+def _described(core_schema: Any, json_schema: dict[str, Any]) -> dict[str, Any]:
+    """Add the texts that pydantic does not read: in `Annotated`, `Meta` and the docstring."""
+    cls = core_schema.get("cls")
+    if cls is None:
+        return json_schema
+    doc = parse_docstring(vars(cls).get("__doc__"))
+    if doc.parameters and "description" in json_schema:
+        del json_schema["description"]
+        if doc.summary:
+            json_schema["description"] = doc.summary
+    properties = json_schema.get("properties", {})
+    for name, hint in _hints(cls).items():
+        text = text_in(hint) or doc.parameters.get(name)
+        for key in _names_in_json(cls, name, hint) if text else ():
+            if key in properties:
+                properties[key].setdefault("description", text)
+    return json_schema
+
+
+def _names_in_json(cls: Any, name: str, hint: Any) -> set[str]:
+    fields = [*getattr(hint, "__metadata__", ()), getattr(cls, "__pydantic_fields__", {}).get(name)]
+    aliases = {
+        getattr(field, kind, None)
+        for field in fields
+        for kind in ("alias", "validation_alias", "serialization_alias")
+    }
+    return {name, *(alias for alias in aliases if isinstance(alias, str))}
 
 
 def _without_noise(schema: dict[str, Any], is_result: bool) -> dict[str, Any]:
@@ -260,22 +317,55 @@ def encode_model(value: Any) -> Any:
     return adapter.dump_python(value, mode="json", by_alias=True, warnings="error")
 
 
-def split_field_default(annotation: Any, default: Any) -> tuple[Any, bool]:
-    """Move `Field(gt=0)` from the default into the annotation; True if there was one."""
+def split_field_default(
+    annotation: Any, default: Any, missing: Any
+) -> tuple[Any, FieldInfo | None]:
+    """Move `Field(gt=0)` from the default into the annotation.
+
+    Also returns the `Field` that defines the default, None if the default is a value.
+    """
     fields = sys.modules.get("pydantic.fields")
-    if fields is None or not isinstance(default, fields.FieldInfo):
-        return annotation, False
-    return typing.Annotated[annotation, default], True
+    if fields is None:
+        return annotation, None
+    if isinstance(default, fields.FieldInfo):
+        return typing.Annotated[annotation, default], default
+    if default is not missing:
+        return annotation, None
+    for metadata in reversed(getattr(annotation, "__metadata__", ())):
+        if isinstance(metadata, fields.FieldInfo) and not metadata.is_required():
+            return annotation, metadata
+    return annotation, None
 
 
-def default_of(field: FieldInfo, missing: Any) -> Any:
-    """Return the default that a `Field(...)` defines."""
-    if field.is_required():
-        return missing
-    return field.get_default(call_default_factory=True)
+def default_maker(field: FieldInfo, where: str) -> Callable[[], Any]:
+    """Return what makes the default of a `Field` for one call; raises UsageError."""
+    if field.default_factory_takes_validated_data:
+        raise UsageError(f"{where}: the default_factory of a parameter takes no arguments")
+    return functools.partial(field.get_default, call_default_factory=True)
 
 
-def text_of_field(metadata: Any) -> str | None:
+def shown_default(field: FieldInfo) -> Any:
+    """Return the default of a `Field` for its schema, an object that is not JSON for none."""
+    factory: Any = field.default_factory
+    if factory is None:
+        return field.get_default()
+    # A factory of the author is not called: it may count, or read a clock.
+    return factory() if factory in _EMPTY else _UNKNOWN
+
+
+def text_in(annotation: Any) -> str | None:
+    """Return the description in `Annotated[T, "text"]`, a msgspec `Meta` or a pydantic `Field`."""
+    for metadata in getattr(annotation, "__metadata__", ()):
+        if isinstance(metadata, str):
+            return metadata
+        text = metadata.description if isinstance(metadata, msgspec.Meta) else None
+        text = text or _text_of_field(metadata)
+        if text:
+            return text
+    return None
+
+
+def _text_of_field(metadata: Any) -> str | None:
     """Return the description of a pydantic `Field`."""
     fields = sys.modules.get("pydantic.fields")
     if fields is None or not isinstance(metadata, fields.FieldInfo):

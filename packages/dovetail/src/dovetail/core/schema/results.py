@@ -19,6 +19,7 @@ from typing import Any
 
 import msgspec
 
+from dovetail.core.schema.defaults import store_defaults
 from dovetail.core.schema.json_schema import SchemaWriter
 from dovetail.core.schema.json_values import encode_json, read_json
 from dovetail.core.schema.pydantic_types import PydanticSlot, dump, encode_model
@@ -84,7 +85,8 @@ def result_schema(
             encode = functools.partial(
                 encode_json, encode=functools.partial(dump, decoded_type.adapter)
             )
-        return ResultSchema(schema, _checked_by(validator.check, encode))
+        encode = _checked_by(validator.check, encode)
+        return ResultSchema(schema, _with_defaults(encode) if writer.lacks_defaults else encode)
     typed = TypeSchema(decoded_type, schema, differs=writer.differs)
     if writer.has_foreign_parts:
         typed.validator.compile(where)
@@ -98,7 +100,17 @@ def result_schema(
         typed.decode(raw)
         return raw
 
-    return ResultSchema(schema, encode_typed)
+    return ResultSchema(
+        schema, _with_defaults(encode_typed) if writer.lacks_defaults else encode_typed
+    )
+
+
+def _with_defaults(encode: Callable[[Any], bytes]) -> Callable[[Any], bytes]:
+    def encode_all(value: Any) -> bytes:
+        store_defaults(value)
+        return encode(value)
+
+    return encode_all
 
 
 def _checked_by(
@@ -116,7 +128,7 @@ def _by_hand(json_schema: dict[str, Any], where: str) -> ResultSchema:
     schema = copy.deepcopy(json_schema)
     validator = SchemaValidator(schema, asserts_formats=False)
     validator.compile(where)
-    return ResultSchema(schema, _checked_by(validator.check, encode_plainly))
+    return ResultSchema(schema, _with_defaults(_checked_by(validator.check, encode_plainly)))
 
 
 def _has_no_structure(annotation: Any, content: tuple[type, ...]) -> bool:

@@ -11,12 +11,12 @@ Results differ from arguments in one point: a date and time without an offset ma
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 __all__ = [
     "INTEGER_KEY",
     "WORDS_FOR_FORMAT",
-    "WORDS_FOR_PATTERN",
     "base64_text",
     "date_time_text",
     "decimal_text",
@@ -24,6 +24,7 @@ __all__ = [
     "duration_text",
     "kind_of",
     "time_text",
+    "words_for_pattern",
 ]
 
 OFFSET = r"(?:[Zz]|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])"
@@ -48,6 +49,11 @@ TIME_WITHOUT_OFFSET = f"^{CLOCK}$"
 # For results, which are valid dates: short, since every client reads the schema.
 DATE_TIME = f"^[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}T{CLOCK}{OFFSET}?$"
 DATE_TIME_WITHOUT_OFFSET = f"^{CALENDAR_DAY}T{CLOCK}$"
+
+# Four characters of base64 are three bytes; the last group may be shorter.
+GROUP = "(?:[A-Za-z0-9+/]{4})"
+BASE64 = f"^(?:{GROUP}"
+GROUPS = re.compile(re.escape(GROUP) + r"\{(\d+),(\d*)\}(?:\[A-Za-z0-9\+/\](\{\d\}))?")
 
 WORDS_FOR_FORMAT = {
     "date": "date such as 2025-01-31",
@@ -116,14 +122,29 @@ def date_time_text(*, offset: bool | None, is_result: bool) -> dict[str, Any]:
     return {"type": "string", "format": "date-time"}
 
 
+def words_for_pattern(pattern: str) -> str | None:
+    """Return words for a pattern that is generated here, None for any other."""
+    if not pattern.startswith(BASE64):
+        return WORDS_FOR_PATTERN.get(pattern)
+    least, most = [], []
+    for fewest, limit, tail in GROUPS.findall(pattern):
+        rest = {"": 0, "{2}": 1, "{3}": 2}[tail]
+        least.append(3 * int(fewest) + rest)
+        most.append(3 * int(limit or 0) + rest)
+    words = [f"at least {min(least)}"] if min(least) else []
+    words += [f"at most {max(most)}"] if ",}" not in pattern else []
+    limits = " and ".join(words)
+    return f"base64 text of {limits} bytes" if limits else "base64 text such as aGVsbG8="
+
+
 def base64_text(min_length: int | None, max_length: int | None) -> dict[str, Any]:
     """Return the schema of padded base64. The limits are in bytes, so it counts groups of 3."""
     alternatives = []
     for rest, tail in ((0, ""), (1, "[A-Za-z0-9+/]{2}=="), (2, "[A-Za-z0-9+/]{3}=")):
         fewest = max(0, -((rest - (min_length or 0)) // 3))
         if max_length is None:
-            alternatives.append(f"(?:[A-Za-z0-9+/]{{4}}){{{fewest},}}{tail}")
+            alternatives.append(f"{GROUP}{{{fewest},}}{tail}")
         elif fewest <= (most := (max_length - rest) // 3):
-            alternatives.append(f"(?:[A-Za-z0-9+/]{{4}}){{{fewest},{most}}}{tail}")
+            alternatives.append(f"{GROUP}{{{fewest},{most}}}{tail}")
     pattern = "^(?:" + "|".join(alternatives) + ")$"
     return {"type": "string", "contentEncoding": "base64", "pattern": pattern}

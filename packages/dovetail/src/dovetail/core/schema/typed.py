@@ -8,14 +8,24 @@ the decoder expects (3.0 becomes 3) and decoded again.
 
 from __future__ import annotations
 
+import collections.abc
 import functools
+import operator
+import types
+import typing
 from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
+from dovetail.core.schema.defaults import decoded_with_defaults
 from dovetail.core.schema.json_schema import SchemaWriter, UnionSlot, replace_unions
-from dovetail.core.schema.json_values import encode_json, integral_floats_to_ints, read_json
+from dovetail.core.schema.json_values import (
+    encode_json,
+    integral_floats_to_ints,
+    read_json,
+    too_deep,
+)
 from dovetail.core.schema.pydantic_types import fill_slot, is_path_type, slot_for
 from dovetail.core.schema.references import Schema, assemble
 from dovetail.core.schema.validator import SchemaValidator, problems_of_refusal
@@ -37,12 +47,16 @@ class TypeSchema:
         json_schema: Schema,
         *,
         differs: bool,
+        lacks_defaults: bool = False,
         noun: str = "key",
         repair: Repair | None = None,
     ) -> None:
         self.json_schema = json_schema
         self.validator: SchemaValidator = SchemaValidator(json_schema, asserts_formats=True)
-        self._decode = msgspec.json.Decoder(decoded_type, dec_hook=_decode_custom).decode
+        decode = msgspec.json.Decoder(decoded_type, dec_hook=_decode_custom).decode
+        self._decode: Callable[[bytes], Any] = (
+            decoded_with_defaults(decode) if lacks_defaults else decode
+        )
         self._differs = differs
         self._noun = noun
         self._repair = repair
@@ -72,6 +86,8 @@ class TypeSchema:
             raise InvalidValueError(problems)
         try:
             return self._decode(msgspec.json.encode(integral_floats_to_ints(plain)))
+        except RecursionError:
+            raise too_deep() from None
         except msgspec.ValidationError as error:
             raise InvalidValueError(problems_of_refusal(error, plain)) from None
 
@@ -93,7 +109,9 @@ def type_schema(
     where = where or f"the type {type_text(annotation)}"
     decoded_type, schema = write_type(annotation, writer, where)
     schema = assemble(schema, writer.definitions, inline_refs=inline_refs)
-    typed = TypeSchema(decoded_type, schema, differs=writer.differs)
+    typed = TypeSchema(
+        decoded_type, schema, differs=writer.differs, lacks_defaults=writer.lacks_defaults
+    )
     if writer.has_foreign_parts:
         typed.validator.compile(where)
     return typed
@@ -102,6 +120,7 @@ def type_schema(
 def write_type(annotation: Any, writer: SchemaWriter, where: str) -> tuple[Any, Schema]:
     """Return the type that msgspec decodes for an annotation, and its schema."""
     try:
+        annotation = _without_iterables(annotation)
         decoded_type = slot_for(annotation) or annotation
         try:
             return decoded_type, writer.write(decoded_type)
@@ -119,6 +138,26 @@ def write_type(annotation: Any, writer: SchemaWriter, where: str) -> tuple[Any, 
             "a class tagged Structs or models), or write the schema by hand (input_schema=, "
             "output_schema=)"
         ) from None
+
+
+def _without_iterables(annotation: Any) -> Any:
+    """Return the annotation with `list` for `Iterable`, which JSON arrays are read as."""
+    if annotation is collections.abc.Iterable or annotation is typing.Iterable:
+        return list
+    origin, args = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin is typing.Annotated:
+        inner = _without_iterables(args[0])
+        return annotation if inner is args[0] else typing.Annotated[(inner, *args[1:])]
+    if not args or origin is typing.Literal:
+        return annotation
+    replaced = tuple(map(_without_iterables, args))
+    if origin is collections.abc.Iterable:
+        return list[replaced]  # type: ignore[valid-type]
+    if replaced == args:
+        return annotation
+    if origin in (typing.Union, types.UnionType):
+        return functools.reduce(operator.or_, replaced)
+    return origin[replaced]
 
 
 def type_text(annotation: Any) -> str:

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from dovetail.core.schema.json_values import PathStep, format_path, real_path, show
-from dovetail.core.schema.text_formats import WORDS_FOR_FORMAT, WORDS_FOR_PATTERN
+from dovetail.core.schema.json_values import PathStep, format_path, real_path, show, too_deep
+from dovetail.core.schema.text_formats import WORDS_FOR_FORMAT, words_for_pattern
 from dovetail.errors import InvalidValueError, Problem, UsageError
 
 if TYPE_CHECKING:
@@ -123,6 +123,9 @@ class _ErrorReader:
     ) -> list[LocatedProblem]:
         """Return the problems of the branch that was meant, or one problem for all branches."""
         path = list(error.instance_path)
+        tag = self._other_tag(error, branches)
+        if tag is not None:
+            return [tag]
         meant = [errors for errors in branches if not any(_is_other_kind(e, path) for e in errors)]
         deep = [
             errors
@@ -143,13 +146,43 @@ class _ErrorReader:
         place = real_path(self._value, path)
         return [(place, Problem(format_path(place), show(error.instance), expected, hint))]
 
+    def _other_tag(
+        self,
+        error: jsonschema_rs.ValidationError,
+        branches: list[list[jsonschema_rs.ValidationError]],
+    ) -> LocatedProblem | None:
+        """Return the problem of an object whose tag is of none of the branches."""
+        path = list(error.instance_path)
+        options: list[Any] = []
+        wrong: dict[str, jsonschema_rs.ValidationError] = {}
+        for errors in branches:
+            tags = [each for each in errors if _is_tag(each, path)]
+            if not tags and not any(_is_other_type(each, path) for each in errors):
+                return None  # the problem of this branch is another one
+            for each in tags[:1]:
+                wrong[str(each.instance_path[-1])] = each
+                value = each.kind.value
+                options += value if each.kind.name == "enum" else [value]
+        if len(wrong) != 1 or len(options) < 2:
+            return None
+        [found] = wrong.values()
+        place = real_path(self._value, found.instance_path)
+        expected = _one_of(list(dict.fromkeys(options)))
+        return place, Problem(format_path(place), show(found.instance), expected)
+
+
+def _is_other_type(error: jsonschema_rs.ValidationError, path: list[PathStep]) -> bool:
+    return error.kind.name == "type" and list(error.instance_path) == path
+
+
+def _is_tag(error: jsonschema_rs.ValidationError, path: list[PathStep]) -> bool:
+    at = list(error.instance_path)
+    return error.kind.name in ("const", "enum") and len(at) == len(path) + 1
+
 
 def _is_other_kind(error: jsonschema_rs.ValidationError, path: list[PathStep]) -> bool:
     """Whether the branch is for another type of value or another tag."""
-    at = list(error.instance_path)
-    if error.kind.name == "type":
-        return at == path
-    return error.kind.name in ("const", "enum") and len(at) == len(path) + 1
+    return _is_other_type(error, path) or _is_tag(error, path)
 
 
 def _names_keys(error: jsonschema_rs.ValidationError) -> bool:
@@ -196,7 +229,7 @@ def _count(words: str, noun: str) -> Callable[[Any], str]:
 
 
 def _matching(pattern: str) -> str:
-    return WORDS_FOR_PATTERN.get(pattern, f"text matching {pattern}")
+    return words_for_pattern(pattern) or f"text matching {pattern}"
 
 
 WORDS: dict[str, Callable[[Any], str]] = {
@@ -288,30 +321,43 @@ class SchemaValidator:
             place = format_path(list(getattr(error, "instance_path", [])))
             raise UsageError(f"{where}: the JSON Schema is invalid: {place}: {message}") from None
 
+    # jsonschema-rs reads about 250 levels, and raises ValueError only for that: values come from a
+    # JSON decoder.
+
     def is_valid(self, value: Any) -> bool:
-        """Whether a JSON value is valid."""
-        return self._validator().is_valid(value)
+        """Whether a JSON value is valid; raises InvalidValueError for one nested too deeply."""
+        validator = self._validator()
+        try:
+            return validator.is_valid(value)
+        except ValueError:
+            raise too_deep() from None
 
     def problems(self, value: Any, noun: str = "key") -> list[Problem]:
         """Return all problems of a JSON value, none if it is valid."""
-        errors = list(self._validator().iter_errors(value))
+        errors = self._errors(value)
         return problems_of_errors(errors, value, self._schema, noun)
 
     def located_problems(self, value: Any, noun: str = "key") -> list[LocatedProblem]:
         """Return all problems of a JSON value, each with the steps of its path."""
-        errors = list(self._validator().iter_errors(value))
+        errors = self._errors(value)
         return located_problems(errors, value, self._schema, noun)
 
     def failing_keys(self, value: dict[str, Any]) -> list[str]:
         """Return the keys of an object whose values are not valid."""
-        errors = self._validator().iter_errors(value)
-        paths = (real_path(value, error.instance_path) for error in errors)
+        paths = (real_path(value, error.instance_path) for error in self._errors(value))
         return [str(path[0]) for path in paths if path]
 
     def check(self, value: Any, noun: str = "key") -> None:
         """Raise InvalidValueError unless a JSON value is valid."""
         if not self.is_valid(value):
             raise InvalidValueError(self.problems(value, noun))
+
+    def _errors(self, value: Any) -> list[jsonschema_rs.ValidationError]:
+        validator = self._validator()
+        try:
+            return list(validator.iter_errors(value))
+        except ValueError:
+            raise too_deep() from None
 
     def _validator(self) -> jsonschema_rs.Validator:
         if self._compiled is None:

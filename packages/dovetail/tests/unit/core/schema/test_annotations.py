@@ -16,8 +16,8 @@ from dovetail.core.schema.annotations import (
     read_hints,
     read_parameters,
     takes_any_keyword,
-    text_in,
 )
+from dovetail.core.schema.pydantic_types import text_in
 from dovetail.errors import UsageError
 
 if TYPE_CHECKING:

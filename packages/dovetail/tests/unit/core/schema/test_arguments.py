@@ -100,7 +100,7 @@ def test_names_that_a_struct_cannot_hold_work() -> None:
     assert arguments_schema(tool).decode(raw) == {mangled: 1, "_y": 2, "self": 3, "p0": 5}
 
 
-def test_a_default_is_the_very_object_that_python_would_pass() -> None:
+def test_a_mutable_default_is_copied_for_each_call() -> None:
     shared: list[int] = [1]
     origin = Point(1)
 
@@ -108,8 +108,8 @@ def test_a_default_is_the_very_object_that_python_would_pass() -> None:
 
     schema = arguments_schema(tool)
     found = schema.decode(None)
-    assert found["a"] is shared
-    assert found["p"] is origin
+    assert found["a"] == shared and found["a"] is not shared
+    assert found["p"] == origin and found["p"] is not origin
     assert found["n"] is None
     assert schema.json_schema["properties"]["a"]["default"] == [1]
     assert schema.json_schema["properties"]["p"]["default"] == {"x": 1, "y": 0}
@@ -127,6 +127,41 @@ def test_a_field_in_the_place_of_a_default_is_filled() -> None:
     assert first == {"n": 3, "tags": []}
     assert first["tags"] is not second["tags"]
     assert "more than 0" in refusal(schema, b'{"n": 0}')
+
+
+def test_a_field_in_an_annotation_may_define_the_default() -> None:
+    made = []
+
+    def make() -> int:
+        made.append(1)
+        return len(made)
+
+    def tool(
+        q: Annotated[str, "Query", pydantic.Field(default="q", description="What")],
+        tags: Annotated[list[str], pydantic.Field(default_factory=list)],
+        number: Annotated[int, pydantic.Field(default_factory=make)],
+        both: Annotated[int, pydantic.Field(default=1)] = 2,
+        limit: Annotated[int, pydantic.Field(gt=0)] = pydantic.Field(3, le=5),
+    ) -> None: ...
+
+    schema = arguments_schema(tool)
+    properties = schema.json_schema["properties"]
+    assert "required" not in schema.json_schema and not schema.required
+    defaults = {name: properties[name].get("default", "unknown") for name in properties}
+    assert defaults == {"q": "q", "tags": [], "number": "unknown", "both": 2, "limit": 3}
+    assert not made
+    first, second = schema.decode(None), schema.decode(b'{"q": "a", "limit": 4}')
+    assert first == {"q": "q", "tags": [], "number": 1, "both": 2, "limit": 3}
+    assert second == {"q": "a", "tags": [], "number": 2, "both": 2, "limit": 4}
+    assert first["tags"] is not second["tags"]
+    assert "more than 0" in refusal(schema, b'{"limit": 0}')
+
+
+def test_a_factory_that_takes_other_values_is_refused() -> None:
+    def tool(a: int = pydantic.Field(default_factory=lambda data: len(data))) -> None: ...
+
+    with pytest.raises(UsageError, match="parameter 'a': the default_factory of a parameter takes"):
+        arguments_schema(tool)
 
 
 def test_injected_parameters_are_not_described() -> None:

@@ -1,16 +1,21 @@
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
 
 import msgspec
+import pydantic
 import pytest
 
+from dovetail.core.schema import type_schema
+from dovetail.core.schema.text_formats import base64_text
 from dovetail.core.schema.validator import (
     SchemaValidator,
     problems_of_details,
     problems_of_refusal,
     unknown_key,
 )
+from dovetail.errors import InvalidValueError
 
 INTEGER = {"type": "integer"}
 POINT = {"type": "object", "properties": {"x": INTEGER, "name": {}}, "required": ["x"]}
@@ -113,7 +118,7 @@ def test_of_a_tagged_union_the_tag_decides() -> None:
     schema = {"oneOf": [tagged("cat", "lives"), tagged("dog", "age")]}
     assert told(schema, {"type": "dog", "age": "x"}) == ['age: expected integer, got "x" (string)']
     (problem,) = told(schema, {"type": "cow"})
-    assert "the constant" in problem
+    assert problem == 'type: expected one of "cat", "dog", got "cow" (string)'
 
 
 def test_a_value_that_fits_two_alternatives_of_one_is_told_so() -> None:
@@ -170,3 +175,85 @@ def test_the_details_of_pydantic_are_told_without_the_names_of_branches() -> Non
         "pet.lives: expected a value that passes its own check (too many), got 9 (integer)",
         "pet.name: expected a value (required), got nothing",
     ]
+
+
+class Cat(msgspec.Struct, tag="cat", tag_field="kind"):
+    lives: int
+
+
+class Dog(msgspec.Struct, tag="dog", tag_field="kind"):
+    name: str
+
+
+class Car(pydantic.BaseModel):
+    kind: Literal["car"]
+    seats: int
+
+
+class Bus(pydantic.BaseModel):
+    kind: Literal["bus", "coach"]
+    seats: int
+
+
+class Owner(msgspec.Struct):
+    pets: list[Cat | Dog | None]
+
+
+@dataclass
+class Left:
+    side: Literal["left"]
+
+
+@dataclass
+class Right:
+    side: Literal["right"]
+
+
+@pytest.mark.parametrize(
+    ("annotation", "raw", "text"),
+    [
+        (Cat | Dog, b'{"kind": "cow"}', 'kind: expected one of "cat", "dog", got "cow" (string)'),
+        (Cat | Dog | None, b'{"kind": 1}', 'kind: expected one of "cat", "dog", got 1 (integer)'),
+        (
+            Owner,
+            b'{"pets": [null, {"kind": "cow", "lives": 1}]}',
+            'pets[1].kind: expected one of "cat", "dog", got "cow" (string)',
+        ),
+        (
+            Annotated[Car | Bus, pydantic.Field(discriminator="kind")],
+            b'{"kind": "cow"}',
+            'kind: expected one of "car", "bus", "coach", got "cow" (string)',
+        ),
+        (
+            Left | Right,
+            b'{"side": "top"}',
+            'side: expected one of "left", "right", got "top" (string)',
+        ),
+        (Cat | Dog, b'{"kind": "cat"}', "lives: expected a value (required), got nothing"),
+        (Cat | Dog | None, b"7", "$: expected object or null, got 7 (integer)"),
+    ],
+)
+def test_a_wrong_tag_is_told_at_the_tag(annotation: Any, raw: bytes, text: str) -> None:
+    with pytest.raises(InvalidValueError) as caught:
+        type_schema(annotation).decode(raw)
+    assert [str(problem) for problem in caught.value.problems] == [text]
+
+
+def test_two_wrong_tags_are_told_together() -> None:
+    schema = {"oneOf": [{"properties": {key: {"const": 1}}} for key in ("a", "b")]}
+    [problem] = told(schema, {"a": 2, "b": 3})
+    assert problem.startswith("$: expected the constant 1, got")
+
+
+@pytest.mark.parametrize(
+    ("limits", "text"),
+    [
+        ((None, None), "base64 text such as aGVsbG8="),
+        ((2, None), "base64 text of at least 2 bytes"),
+        ((0, 4), "base64 text of at most 4 bytes"),
+        ((5, 5), "base64 text of at least 5 and at most 5 bytes"),
+    ],
+)
+def test_base64_is_told_without_its_pattern(limits: tuple[Any, Any], text: str) -> None:
+    [problem] = told(base64_text(*limits), "?")
+    assert problem == f'$: expected {text}, got "?" (string)'

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import typing
 from dataclasses import dataclass
+from types import GenericAlias
 from typing import Annotated, Any, NamedTuple
 
 import annotated_types
@@ -20,7 +21,7 @@ from dovetail.core.schema.pydantic_types import (
     fill_slot,
     slot_for,
     split_field_default,
-    text_of_field,
+    text_in,
 )
 from dovetail.errors import InvalidValueError, UsageError
 
@@ -204,8 +205,8 @@ def test_a_model_inside_a_struct_is_sent() -> None:
 def test_without_pydantic_nothing_of_it_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     field = Field(gt=0, description="text")
     monkeypatch.delitem(sys.modules, "pydantic.fields")
-    assert split_field_default(int, field) == (int, False)
-    assert text_of_field(field) is None
+    assert split_field_default(int, field, None) == (int, None)
+    assert text_in(Annotated[int, field]) is None
     monkeypatch.delitem(sys.modules, "pydantic")
     with pytest.raises(TypeError, match=r"needs pydantic; use msgspec\.Meta instead"):
         slot_for(Annotated[int, annotated_types.Gt(0)])
@@ -224,3 +225,48 @@ def test_nothing_optional_is_loaded_until_it_is_needed() -> None:
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"
+
+
+def text_fields(kind: str) -> Any:
+    """A class of each kind whose fields have texts in four places."""
+    doc = """A deal.
+
+    Attributes:
+        first: Not this one.
+        third: From the docstring.
+    """
+    hints = {
+        "first": Annotated[bool, "Plain"],
+        "second": Annotated[int, Field(ge=1, description="Field")],
+        "third": Annotated[str, Field(max_length=9)],
+        "fourth": Annotated[str, msgspec.Meta(description="Meta")],
+        "fifth": Annotated[str, Field(alias="5th"), "Alias"],
+    }
+    body = {"__annotations__": hints, "__doc__": doc, "__module__": __name__}
+    if kind == "model":
+        return type("Deal", (pydantic.BaseModel,), body)
+    if kind == "typed dict":
+        deal: Any = typing_extensions.TypedDict("Deal", hints)  # type: ignore[misc]
+        deal.__doc__ = doc
+        return deal
+    decorate: Any = pydantic.dataclasses.dataclass if "pydantic" in kind else dataclass
+    return decorate(type("Deal", (), body))
+
+
+@pytest.mark.parametrize("kind", ["dataclass", "pydantic dataclass", "typed dict", "model"])
+def test_a_field_of_pydantic_leaves_the_texts_of_the_others(kind: str) -> None:
+    deal = text_fields(kind)
+    for schema in (
+        type_schema(deal).json_schema,
+        type_schema(GenericAlias(list, deal)).json_schema["$defs"]["Deal"],
+        result_schema(deal).json_schema,
+    ):
+        assert schema is not None and schema["description"] == "A deal."
+        texts = {name: each["description"] for name, each in schema["properties"].items()}
+        assert texts == {
+            "first": "Plain",
+            "second": "Field",
+            "third": "From the docstring.",
+            "fourth": "Meta",
+            "5th": "Alias",
+        }

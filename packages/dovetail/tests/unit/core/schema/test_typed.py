@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -86,3 +87,17 @@ def test_a_pattern_that_is_none_of_json_schema_is_a_usage_error() -> None:
 def test_a_type_that_nobody_can_describe_is_a_usage_error(annotation: Any) -> None:
     with pytest.raises(UsageError, match="has no JSON Schema"):
         type_schema(annotation)
+
+
+def test_an_iterable_is_a_list() -> None:
+    schema = type_schema(Iterable[int])
+    assert schema.json_schema == {"type": "array", "items": {"type": "integer"}}
+    assert schema.decode(b"[1, 2]") == [1, 2]
+    assert type_schema(Iterable).decode(b'["a"]') == ["a"]
+    assert type_schema(dict[str, Iterable[int] | None]).decode(b'{"a": [1], "b": null}') == {
+        "a": [1],
+        "b": None,
+    }
+    models = type_schema(Annotated[Iterable[Model], pydantic.Field(max_length=1)])
+    assert models.decode(b'[{"number": 2}]') == [Model(number=2)]
+    assert "at most 1 item" in refusal(models.decode, b'[{"number": 2}, {"number": 2}]')
