@@ -149,6 +149,7 @@ def arguments_schema(
         root,
         differs=writer.differs,
         lacks_defaults=writer.lacks_defaults,
+        takes_names=writer.takes_names,
         noun=NOUN,
         repair=repair,
     )

@@ -227,6 +227,8 @@ class SchemaWriter:
         self.has_foreign_parts: bool = False
         # Objects that msgspec decodes may lack defaults, or share mutable ones.
         self.lacks_defaults: bool = False
+        # A model accepts names of fields besides their aliases, which the schema has.
+        self.takes_names: bool = False
         # Decoding runs code of the author, which must not run a second time for results.
         self.runs_own_code: bool = False
         self.is_result = is_result
@@ -379,9 +381,11 @@ class SchemaWriter:
             # Decoding uses the schemas of arguments, so results are validated without it.
             self.runs_own_code = True
             return {"anyOf": [self.write(member.annotation) for member in cls.members]}
-        schema = model_schema(cls, is_result=self.is_result)
-        if schema is None:
+        found = model_schema(cls, is_result=self.is_result)
+        if found is None:
             raise TypeError(f"{_name_of(t.cls)} is not a type that JSON Schema can describe")
+        schema, takes_names = found
+        self.takes_names = self.takes_names or takes_names
         self.differs = self.has_foreign_parts = self.runs_own_code = True
         definitions = schema.pop("$defs", {})
         names = {name: self._free_name(name, definitions[name]) for name in definitions}

@@ -56,6 +56,9 @@ __all__ = [
 LIMITS = ("gt", "ge", "lt", "le", "multiple_of", "pattern", "min_length", "max_length", "tz")
 
 
+# Marks the schema of a model that accepts names of fields besides their aliases.
+BY_NAME = "by_name"
+
 # Factories that always make the same value.
 _EMPTY = (bool, dict, float, frozenset, int, list, set, str, tuple)
 _UNKNOWN = object()
@@ -196,8 +199,11 @@ def fill_slot(cls: type, value: Any) -> Any:
     return adapter.validate_json(msgspec.json.encode(value), strict=True)
 
 
-def model_schema(cls: type, *, is_result: bool) -> dict[str, Any] | None:
-    """Return the JSON Schema of a slot or a model with its `$defs`, None for other classes."""
+def model_schema(cls: type, *, is_result: bool) -> tuple[dict[str, Any], bool] | None:
+    """Return the JSON Schema of a slot or a model with its `$defs`, None for other classes.
+
+    Also returns whether a model in it accepts names of fields besides their aliases.
+    """
     adapter = adapter_of(cls)
     if adapter is None:
         return None
@@ -238,6 +244,9 @@ def _described(core_schema: Any, json_schema: dict[str, Any]) -> dict[str, Any]:
     cls = core_schema.get("cls")
     if cls is None:
         return json_schema
+    config = getattr(cls, "model_config", None) or getattr(cls, "__pydantic_config__", None) or {}
+    if config.get("populate_by_name") or config.get("validate_by_name"):
+        json_schema[BY_NAME] = True
     doc = parse_docstring(vars(cls).get("__doc__"))
     if doc.parameters and "description" in json_schema:
         del json_schema["description"]
@@ -262,8 +271,12 @@ def _names_in_json(cls: Any, name: str, hint: Any) -> set[str]:
     return {name, *(alias for alias in aliases if isinstance(alias, str))}
 
 
-def _without_noise(schema: dict[str, Any], is_result: bool) -> dict[str, Any]:
-    """Remove titles that repeat a name, and use the framework's schemas for times."""
+def _without_noise(schema: dict[str, Any], is_result: bool) -> tuple[dict[str, Any], bool]:
+    """Remove titles that repeat a name, and use the framework's schemas for times.
+
+    Also returns whether a model accepts names of fields besides their aliases.
+    """
+    takes_names = False
     time_texts = {
         # Pydantic uses formats that its own values violate: naive times, long durations.
         "date-time": date_time_text(offset=None, is_result=is_result),
@@ -272,6 +285,9 @@ def _without_noise(schema: dict[str, Any], is_result: bool) -> dict[str, Any]:
     }
 
     def clean(part: dict[str, Any]) -> dict[str, Any]:
+        if part.pop(BY_NAME, False):
+            nonlocal takes_names
+            takes_names = True
         for group in ("properties", "$defs"):
             for name, item in part.get(group, {}).items():
                 if item.get("title") in (name, name.replace("_", " ").title()):
@@ -281,8 +297,7 @@ def _without_noise(schema: dict[str, Any], is_result: bool) -> dict[str, Any]:
             part.update(text)
         return part
 
-    cleaned: dict[str, Any] = map_schemas(schema, clean)
-    return cleaned
+    return map_schemas(schema, clean), takes_names
 
 
 def dump(adapter: pydantic.TypeAdapter[Any], value: Any) -> bytes:

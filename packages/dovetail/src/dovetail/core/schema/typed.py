@@ -26,7 +26,7 @@ from dovetail.core.schema.json_values import (
     read_json,
     too_deep,
 )
-from dovetail.core.schema.pydantic_types import fill_slot, is_path_type, slot_for
+from dovetail.core.schema.pydantic_types import encode_model, fill_slot, is_path_type, slot_for
 from dovetail.core.schema.references import Schema, assemble
 from dovetail.core.schema.validator import SchemaValidator, problems_of_refusal
 from dovetail.errors import InvalidValueError, UsageError
@@ -48,6 +48,7 @@ class TypeSchema:
         *,
         differs: bool,
         lacks_defaults: bool = False,
+        takes_names: bool = False,
         noun: str = "key",
         repair: Repair | None = None,
     ) -> None:
@@ -58,6 +59,7 @@ class TypeSchema:
             decoded_with_defaults(decode) if lacks_defaults else decode
         )
         self._differs = differs
+        self._takes_names = takes_names
         self._noun = noun
         self._repair = repair
 
@@ -69,9 +71,19 @@ class TypeSchema:
             return self._decide(read_json(raw))
         if self._differs:
             plain = read_json(raw)
-            if not self.validator.is_valid(plain):
+            if not self.validator.is_valid(plain) and not self._has_names(value, plain):
                 return self._decide(plain)
         return value
+
+    def _has_names(self, value: Any, plain: Any) -> bool:
+        """Whether a decoded value is valid with aliases instead of the names of its fields."""
+        if not self._takes_names:
+            return False
+        aliased = read_json(msgspec.json.encode(value, enc_hook=encode_model))
+        if isinstance(value, msgspec.Struct) and isinstance(plain, dict):
+            # Defaults that were not sent need not match the schema: `x: int = None`.
+            aliased = {name: aliased[name] for name in plain if name in aliased}
+        return self.validator.is_valid(aliased)
 
     def convert(self, value: Any) -> Any:
         """Return a JSON value (dicts, lists, scalars) as a typed value."""
@@ -110,7 +122,11 @@ def type_schema(
     decoded_type, schema = write_type(annotation, writer, where)
     schema = assemble(schema, writer.definitions, inline_refs=inline_refs)
     typed = TypeSchema(
-        decoded_type, schema, differs=writer.differs, lacks_defaults=writer.lacks_defaults
+        decoded_type,
+        schema,
+        differs=writer.differs,
+        lacks_defaults=writer.lacks_defaults,
+        takes_names=writer.takes_names,
     )
     if writer.has_foreign_parts:
         typed.validator.compile(where)

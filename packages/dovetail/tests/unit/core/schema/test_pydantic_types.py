@@ -15,7 +15,7 @@ import pydantic
 import pytest
 import typing_extensions
 
-from dovetail.core.schema import result_schema, type_schema
+from dovetail.core.schema import arguments_schema, result_schema, type_schema
 from dovetail.core.schema.pydantic_types import (
     adapter_of,
     fill_slot,
@@ -270,3 +270,36 @@ def test_a_field_of_pydantic_leaves_the_texts_of_the_others(kind: str) -> None:
             "fourth": "Meta",
             "5th": "Alias",
         }
+
+
+class ByName(pydantic.BaseModel):
+    model_config = {"populate_by_name": True, "extra": "forbid"}
+
+    item_count: int = Field(alias="itemCount", gt=0)
+    inner: list[ByName] = Field(alias="innerItems", default_factory=list)
+
+
+@pytest.mark.parametrize("annotation", [ByName, list[ByName], ByName | None, dict[str, ByName]])
+def test_a_model_may_accept_names_of_fields(annotation: Any) -> None:
+    def wrap(text: str) -> bytes:
+        origin = typing.get_origin(annotation)
+        return {list: f"[{text}]", dict: f'{{"a": {text}}}'}.get(origin, text).encode()
+
+    def tool(value: Any, number: int = None) -> None: ...  # type: ignore[assignment]  # noqa: RUF013
+
+    tool.__annotations__["value"] = annotation
+    typed = type_schema(annotation)
+    with_aliases = '{"itemCount": 1, "innerItems": [{"itemCount": 2}]}'
+    expected = typed.decode(wrap(with_aliases))
+    for text in (
+        with_aliases,
+        '{"item_count": 1, "inner": [{"itemCount": 2}]}',
+        '{"item_count": 1, "innerItems": [{"item_count": 2}]}',
+    ):
+        assert typed.decode(wrap(text)) == expected
+        arguments = b'{"value": %b}' % wrap(text)
+        assert arguments_schema(tool).decode(arguments)["value"] == expected
+    for text in ('{"item_count": 0}', '{"item_count": 1, "other": 2}', '{"item_count": "1"}', "{}"):
+        with pytest.raises(InvalidValueError):
+            typed.decode(wrap(text))
+    assert "item_count" not in str(typed.json_schema)
