@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from dovetail import Context, Options, Server
-from dovetail.spec.keys import TASKS
+from dovetail.spec.keys import RELATED_TASK, TASKS
 from dovetail.tasks import keeper as module
 from dovetail.tasks import running
 from tests.cluster.shop import STATE_KEY
@@ -504,6 +504,29 @@ def test_several_first_calls_open_the_state_once(store: str) -> None:
         for id in await asyncio.gather(*(yard.make("hold") for _ in range(5))):
             await yard.until(id, "completed")
         assert len(yard.server._tasks.keeper._loops) == (1 if store == "memory://" else 2)
+        await yard.server.close()
+
+    run(scenario())
+
+
+def test_log_messages_of_a_task_reach_its_session_with_the_task_that_they_belong_to() -> None:
+    async def scenario() -> None:
+        yard = Yard("memory://")
+
+        @yard.server.tool(task="optional")
+        async def report(what: str, ctx: Context) -> str:
+            await ctx.log.warning(what)
+            await ctx.progress(1)
+            return what
+
+        wire = await Wire(yard.server, LEGACY).open()
+        params = {"name": "report", "arguments": {"what": "late"}, "task": {}}
+        made = await wire.ask("tools/call", params)
+        sent = await wire.until(lambda message: message.get("method") == "notifications/message")
+        assert sent["params"]["data"] == "late"
+        id = made["result"]["task"]["taskId"]
+        assert sent["params"]["_meta"][RELATED_TASK] == {"taskId": id}
+        await wire.connection.close()
         await yard.server.close()
 
     run(scenario())

@@ -321,16 +321,9 @@ class SchemaValidator:
             place = format_path(list(getattr(error, "instance_path", [])))
             raise UsageError(f"{where}: the JSON Schema is invalid: {place}: {message}") from None
 
-    # jsonschema-rs reads about 250 levels, and raises ValueError only for that: values come from a
-    # JSON decoder.
-
     def is_valid(self, value: Any) -> bool:
-        """Whether a JSON value is valid; raises InvalidValueError for one nested too deeply."""
-        validator = self._validator()
-        try:
-            return validator.is_valid(value)
-        except ValueError:
-            raise too_deep() from None
+        """Whether a JSON value is valid."""
+        return self._validator().is_valid(value)
 
     def problems(self, value: Any, noun: str = "key") -> list[Problem]:
         """Return all problems of a JSON value, none if it is valid."""
@@ -357,6 +350,8 @@ class SchemaValidator:
         try:
             return list(validator.iter_errors(value))
         except ValueError:
+            # The errors contain the value, of which jsonschema-rs converts about 250 levels. It
+            # raises this for nothing else: values come from a JSON decoder.
             raise too_deep() from None
 
     def _validator(self) -> jsonschema_rs.Validator:

@@ -155,3 +155,10 @@ def test_a_long_value_is_shortened() -> None:
     shown = show("x" * 1000)
     assert shown.endswith("... (string)")
     assert len(shown) < 100
+
+
+def test_a_value_that_is_too_deep_to_be_shown_is_described() -> None:
+    deep: Any = []
+    for _ in range(100_000):
+        deep = [deep]
+    assert show(deep) == "a deeply nested value (array)"

@@ -272,6 +272,21 @@ def test_a_field_of_pydantic_leaves_the_texts_of_the_others(kind: str) -> None:
         }
 
 
+class Untitled(pydantic.BaseModel):
+    """
+    Attributes:
+        days: How long.
+    """
+
+    days: Annotated[int, Field(ge=1)]
+
+
+def test_a_docstring_of_fields_alone_is_no_description() -> None:
+    schema = type_schema(Untitled).json_schema
+    assert "description" not in schema
+    assert schema["properties"]["days"]["description"] == "How long."
+
+
 class ByName(pydantic.BaseModel):
     model_config = {"populate_by_name": True, "extra": "forbid"}
 

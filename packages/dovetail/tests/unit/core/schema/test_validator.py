@@ -68,3 +68,11 @@ def test_problems_are_found_with_the_steps_of_their_paths() -> None:
     found = find_problems(dates, {"days": ["2026-01-31", "tomorrow"]})
     assert found == [(["days", 1], "date such as 2025-01-31")]
     assert find_problems(dates, {"days": []}) == []
+
+
+def test_values_nested_too_deeply_are_invalid() -> None:
+    deep: Any = []
+    for _ in range(1000):
+        deep = [deep]
+    with pytest.raises(InvalidValueError, match="nested"):
+        compile_schema({"enum": [1]}).problems(deep)
