@@ -71,6 +71,23 @@ def test_an_unknown_session_is_not_found(cluster_url: str) -> None:
     asyncio.run(run())
 
 
+def test_servers_with_other_names_in_the_url_share_nothing(cluster_url: str) -> None:
+    names = iter(("one", "other"))
+
+    async def run() -> None:
+        async with (
+            serving_cluster(lambda url: make_shop(f"{url}-{next(names)}"), cluster_url) as cluster,
+            httpx.AsyncClient(timeout=CAP) as http,
+        ):
+            session = LegacyClient(http, cluster.urls)
+            await session.start(0)
+            await session.ready(0)
+            assert (await session.call(0, "add", a=1, b=2)).status_code == 200
+            assert (await session.call(1, "add", a=1, b=2)).status_code == 404
+
+    asyncio.run(run())
+
+
 def test_an_answer_reaches_the_process_that_asked(cluster_url: str) -> None:
     async def run() -> None:
         async with two_processes(cluster_url) as (session, _):

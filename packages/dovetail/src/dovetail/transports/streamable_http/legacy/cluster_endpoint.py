@@ -95,6 +95,19 @@ class ClusterEndpoint(LegacyEndpoint):
         if isinstance(session, tuple):
             await self._refuse(request, *session, message)
             return
+        try:
+            await self._respond(request, message, principal, session)
+        finally:
+            self._stored.release(session)
+
+    async def _respond(
+        self,
+        request: RequestView,
+        message: Incoming,
+        principal: Principal | None,
+        session: ClusterSession,
+    ) -> None:
+        """Respond when what the message has changed or answered is stored."""
         response = self._begin(request, message, principal, session)
         # Taken now: the requests of a session run side by side.
         answers = session.take_answers()
@@ -112,8 +125,6 @@ class ClusterEndpoint(LegacyEndpoint):
                 if isinstance(response, HttpResponse)
                 else response
             )
-        finally:
-            self._stored.release(session)
 
     async def _read(
         self, headers: dict[bytes, bytes], principal: Principal | None
@@ -167,19 +178,20 @@ class ClusterEndpoint(LegacyEndpoint):
             if isinstance(session, tuple):
                 await self._refuse(request, *session)
                 return
-            try:
-                follower = await self._open(request, session)
-                if follower is None:
-                    await self._refuse_resumption(request)
-                    return
-            except BaseException:
-                self._stored.release(session)
-                raise
         except StoreError as error:
-            # Nothing has been sent yet.
             await self._fail(request, None, error)
             return
-        await self._write(request, session, follower)
+        try:
+            follower = await self._open(request, session)
+            if follower is None:
+                await self._refuse_resumption(request)
+            else:
+                await self._write(request, session, follower)
+        except StoreError as error:
+            # Only opening raises it, and nothing has been sent then.
+            await self._fail(request, None, error)
+        finally:
+            self._stored.release(session)
 
     async def _open(self, request: HttpRequest, session: ClusterSession) -> Follower | None:
         """The connection for a stream, which begins to be its only one; None if it is unknown."""
@@ -241,7 +253,6 @@ class ClusterEndpoint(LegacyEndpoint):
             session.followers.discard(follower)
             if follower.is_general:
                 session.linger()
-            self._stored.release(session)
 
     async def delete(self, request: HttpRequest, principal: Principal | None) -> None:
         """End a session."""
@@ -250,7 +261,10 @@ class ClusterEndpoint(LegacyEndpoint):
             if isinstance(session, tuple):
                 await self._refuse(request, *session)
                 return
-            await self._stored.end(session)
+            try:
+                await self._stored.end(session)
+            finally:
+                self._stored.release(session)
         except StoreError as error:
             await self._fail(request, None, error)
         else:

@@ -107,6 +107,7 @@ class ClusterSession(HttpSession):
         "listens_until",
         "name",
         "store_owner",
+        "users",
     )
 
     def __init__(self, engine: Engine, principal: Principal | None, all: ClusterSessions) -> None:
@@ -118,6 +119,8 @@ class ClusterSession(HttpSession):
         # The owner whose sessions are counted.
         self.store_owner = ""
         self.began = time.time()
+        # The requests that use the object.
+        self.users = 0
         # The connections of this process that continue streams.
         self.followers: set[Follower] = set()
         # The process that announces changes; None if the client has opened no stream for them.
@@ -171,7 +174,7 @@ class ClusterSession(HttpSession):
     @property
     def is_busy(self) -> bool:
         """Whether this process has anything of the session."""
-        return self.has_connections or self._feed is not None
+        return self.users > 0 or self.has_connections or self._feed is not None
 
     # -- messages -----------------------------------------------------------------------------
 
@@ -229,7 +232,7 @@ class ClusterSession(HttpSession):
         """Forget a stream that has ended, and drop the logs of the oldest ones."""
         self.streams.pop(stream.name, None)
         self._sessions.note_finished(self.name, stream.log, stream.sent_bytes)
-        self._sessions.release(self)
+        self._sessions.forget_idle(self)
 
     def send_unrelated(self, message: Notification) -> None:
         """Send a notification that belongs to no request, if the client has a stream for it."""
@@ -365,13 +368,14 @@ class ClusterSessions:
                 self._end_here(name)
                 return None
             session = self._local.get(name)
-            if session is not None:
+            if session is None:
+                session = self.new(None)
+                if not session.restore(id, fields):
+                    return None
+                self._local[name] = session
+            else:
                 session.refresh(fields)
-                return session
-            session = self.new(None)
-            if not session.restore(id, fields):
-                return None
-            self._local[name] = session
+            session.users += 1
             if not self._is_started:
                 self._is_started = True
                 self.start(self._answers.follow())
@@ -404,6 +408,11 @@ class ClusterSessions:
     # -- in this process ------------------------------------------------------------------------
 
     def release(self, session: ClusterSession) -> None:
+        """A request has ended that has read the session."""
+        session.users -= 1
+        self.forget_idle(session)
+
+    def forget_idle(self, session: ClusterSession) -> None:
         """Forget a session of which this process has nothing any more."""
         if not session.is_busy and self._local.get(session.name) is session:
             del self._local[session.name]
@@ -439,7 +448,6 @@ class ClusterSessions:
 
     async def take(self, session: ClusterSession, follower: Follower) -> None:
         """Make a connection the one of its stream; raises StoreError."""
-        session.followers.add(follower)
         taken = _Taken(session.name, follower.stream, follower.token)
         await self.processes.publish_now(_TAKEN, msgspec.msgpack.encode(taken))
 
@@ -488,7 +496,7 @@ class ClusterSessions:
                     session.stop_listening()
                     with contextlib.suppress(StoreError):
                         await self.change(session, {LISTENER: b""})
-                    self.release(session)
+                    self.forget_idle(session)
 
     async def _look_at(self, session: ClusterSession) -> None:
         with contextlib.suppress(StoreError):
@@ -542,4 +550,4 @@ class ClusterSessions:
             else:
                 session.stop_listening()
         session.take_stream(message.stream, message.token)
-        self.release(session)
+        self.forget_idle(session)
