@@ -241,7 +241,9 @@ def _schema_generator() -> Any:
 
 def _described(core_schema: Any, json_schema: dict[str, Any]) -> dict[str, Any]:
     """Add the texts that pydantic does not read: in `Annotated`, `Meta` and the docstring."""
-    cls = core_schema["cls"]
+    cls = core_schema.get("cls")
+    if cls is None:
+        return json_schema
     config = getattr(cls, "model_config", None) or getattr(cls, "__pydantic_config__", None) or {}
     if config.get("populate_by_name") or config.get("validate_by_name"):
         json_schema[BY_NAME] = True

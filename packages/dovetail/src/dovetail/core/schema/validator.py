@@ -321,9 +321,16 @@ class SchemaValidator:
             place = format_path(list(getattr(error, "instance_path", [])))
             raise UsageError(f"{where}: the JSON Schema is invalid: {place}: {message}") from None
 
+    # jsonschema-rs reads about 250 levels, and raises ValueError only for that: values come from a
+    # JSON decoder.
+
     def is_valid(self, value: Any) -> bool:
-        """Whether a JSON value is valid."""
-        return self._validator().is_valid(value)
+        """Whether a JSON value is valid; raises InvalidValueError for one nested too deeply."""
+        validator = self._validator()
+        try:
+            return validator.is_valid(value)
+        except ValueError:
+            raise too_deep() from None
 
     def problems(self, value: Any, noun: str = "key") -> list[Problem]:
         """Return all problems of a JSON value, none if it is valid."""
@@ -350,8 +357,6 @@ class SchemaValidator:
         try:
             return list(validator.iter_errors(value))
         except ValueError:
-            # The errors contain the value, of which jsonschema-rs converts about 250 levels. It
-            # raises this for nothing else: values come from a JSON decoder.
             raise too_deep() from None
 
     def _validator(self) -> jsonschema_rs.Validator:
@@ -377,5 +382,8 @@ def find_problems(schema: dict[str, Any], value: Any) -> list[tuple[list[PathSte
     Formats count. The words are those of a server that refuses arguments. Raises ValueError or
     jsonschema_rs.ReferencingError for a schema that is invalid or refers to other documents.
     """
-    found = SchemaValidator(schema, asserts_formats=True).located_problems(value)
+    try:
+        found = SchemaValidator(schema, asserts_formats=True).located_problems(value)
+    except InvalidValueError as error:
+        return [([], problem.expected) for problem in error.problems]
     return [(path, problem.expected) for path, problem in found]

@@ -12,6 +12,7 @@ import annotated_types
 import attrs
 import msgspec
 import pydantic
+import pydantic_core
 import pytest
 import typing_extensions
 
@@ -272,21 +273,6 @@ def test_a_field_of_pydantic_leaves_the_texts_of_the_others(kind: str) -> None:
         }
 
 
-class Untitled(pydantic.BaseModel):
-    """
-    Attributes:
-        days: How long.
-    """
-
-    days: Annotated[int, Field(ge=1)]
-
-
-def test_a_docstring_of_fields_alone_is_no_description() -> None:
-    schema = type_schema(Untitled).json_schema
-    assert "description" not in schema
-    assert schema["properties"]["days"]["description"] == "How long."
-
-
 class ByName(pydantic.BaseModel):
     model_config = {"populate_by_name": True, "extra": "forbid"}
 
@@ -318,3 +304,27 @@ def test_a_model_may_accept_names_of_fields(annotation: Any) -> None:
         with pytest.raises(InvalidValueError):
             typed.decode(wrap(text))
     assert "item_count" not in str(typed.json_schema)
+
+
+def test_a_class_without_a_summary_or_a_name_keeps_its_fields() -> None:
+    class Bare(pydantic.BaseModel):
+        """
+        Attributes:
+            a: The a.
+        """
+
+        a: int
+
+    schema = type_schema(Bare).json_schema
+    assert "description" not in schema
+    assert schema["properties"]["a"]["description"] == "The a."
+
+    class Custom:
+        @classmethod
+        def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+            field = pydantic_core.core_schema.typed_dict_field(
+                pydantic_core.core_schema.int_schema()
+            )
+            return pydantic_core.core_schema.typed_dict_schema({"b": field})
+
+    assert list(type_schema(Custom).json_schema["properties"]) == ["b"]

@@ -70,9 +70,18 @@ def test_problems_are_found_with_the_steps_of_their_paths() -> None:
     assert find_problems(dates, {"days": []}) == []
 
 
-def test_values_nested_too_deeply_are_invalid() -> None:
-    deep: Any = []
-    for _ in range(1000):
-        deep = [deep]
-    with pytest.raises(InvalidValueError, match="nested"):
-        compile_schema({"enum": [1]}).problems(deep)
+def nested(levels: int) -> Any:
+    value: Any = 1
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize("schema", [{"enum": [1, [2]]}, {"uniqueItems": True, "minItems": 2}])
+def test_a_value_with_too_many_levels_is_invalid(schema: dict[str, Any]) -> None:
+    validator = SchemaValidator(schema, asserts_formats=False)
+    value = [nested(400), nested(400)] if "minItems" in schema else nested(400)
+    with pytest.raises(InvalidValueError, match="less deeply nested JSON"):
+        validator.check(value)
+    assert find_problems({"type": "integer"}, nested(400)) == [([], "less deeply nested JSON")]
+    assert find_problems({"type": "integer"}, "a") == [([], "integer")]
