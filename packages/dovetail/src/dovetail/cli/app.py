@@ -1,7 +1,8 @@
 """The `dovetail` group and the command `run`; the other commands have their own modules.
 
-TARGET is FILE.py, FILE.py:NAME, a URL, or a name from a configuration file. Without a TARGET,
-everything after `--` is a command that starts a server.
+TARGET is FILE.py, FILE.py:NAME, PACKAGE.MODULE:NAME, a URL, or a name from a configuration file.
+Without a TARGET, everything after `--` is a command that starts a server. After `run FILE`, it is
+the arguments of the server.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 import click
 
 from dovetail.cli.failures import INTERRUPTED, WRONG_USAGE, Failure, or_fail
-from dovetail.cli.options import run_group, with_options
+from dovetail.cli.options import MODULE_OPTION, require_module, run_group, with_options
 from dovetail.cli.plugins import COMMANDS, PluginError, unavailable
 from dovetail.cli.run_stdio import run_file
 from dovetail.cli.settings import (
@@ -97,22 +98,28 @@ class LazyGroup(click.Group):
 def app() -> None:
     """Run MCP servers, call their tools, and check them against the specification.
 
-    TARGET is FILE.py, FILE.py:NAME (if the file has several servers), a URL, or with
-    --config the name of a server in a configuration file. To use any other server, omit
-    TARGET and add the command that starts it after `--`.
+    TARGET is FILE.py, FILE.py:NAME (if the file has several servers), PACKAGE.MODULE[:NAME],
+    a URL, or with --config the name of a server in a configuration file. To use any other
+    server, omit TARGET and add the command that starts it after `--`.
     """
 
 
 @app.command()
-@click.argument("file", metavar="FILE[:NAME]")
+@click.argument("file", metavar="FILE[:NAME] [-- ARGUMENTS...]")
+@with_options((MODULE_OPTION,))
 @with_options((*HTTP_OPTIONS, PATH_OPTION, LOG_FORMAT_OPTION, REST_OPTION))
 @with_options((*CONSOLE_OPTIONS, *CLUSTER_OPTIONS, RELOAD_OPTION, OPEN_OPTION, *GUARD_OPTIONS))
-def run(file: str, **given: Any) -> None:
-    """Serve the Server in FILE over stdio, or over HTTP with --http."""
+@click.pass_obj
+def run(arguments: list[str] | None, /, file: str, as_module: bool, **given: Any) -> None:
+    """Serve the Server in FILE over stdio, or over HTTP with --http.
+
+    FILE may be a module: PACKAGE.MODULE[:NAME]. The server finds the ARGUMENTS in sys.argv[1:].
+    """
+    require_module(file, as_module)
     reload = given["reload"]
     guard, http = or_fail(lambda: read_settings(given))
     if http is None:
-        raise SystemExit(run_file(file, guard, reload=reload))
+        raise SystemExit(run_file(file, guard, reload=reload, arguments=arguments or ()))
     from dovetail.cli.run_http import run_http  # noqa: PLC0415 - uvicorn
 
-    raise SystemExit(run_http(file, http))
+    raise SystemExit(run_http(file, http, arguments or ()))

@@ -1,24 +1,30 @@
-"""Loads what `FILE.py[:NAME]` serves: a Server, a factory, or an ASGI application.
+"""Loads what `FILE.py[:NAME]` or `PACKAGE.MODULE[:NAME]` serves.
 
-The file may be missing or invalid, may raise anything, and may have nothing to serve or several
-candidates. Each case has its own error message.
+That is a Server, a factory, or an ASGI application. The file may be missing or invalid, may raise
+anything, and may have nothing to serve or several candidates. Each case has its own error message.
 """
 
 from __future__ import annotations
 
 import asyncio
-import importlib.util
+import importlib
 import inspect
-import re
+import os
 import sys
 import traceback
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import fields
-from pathlib import Path
-from types import ModuleType, TracebackType
+from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from dovetail.auth import GuardSettings
+from dovetail.cli.sources import (
+    EXPECTED,
+    PythonSource,
+    find_missing_neighbour,
+    import_source,
+    parse_source,
+)
 from dovetail.errors import MissingPackageError, TransportError, UsageError
 from dovetail.server import Server
 
@@ -31,12 +37,12 @@ __all__ = [
     "Loaded",
     "choose_guard",
     "find_endpoints",
+    "format_author_frames",
     "guard_flags",
     "is_asgi_app",
     "is_inside",
     "load",
     "load_server",
-    "split_spec",
 ]
 
 AsgiApp: TypeAlias = Callable[[Any, Any, Any], Awaitable[None]]
@@ -110,7 +116,6 @@ def _members(value: Any) -> Iterator[Any]:
         yield value
 
 
-_SPEC = re.compile(r"(?P<file>.+\.py)(?::(?P<name>[^:/\\]*))?")
 # Functions that are called without being named on the command line.
 _FACTORIES = ("create_server", "make_server", "create_app")
 _GUARD = "dovetail.auth.guard"
@@ -135,15 +140,9 @@ class Loaded(NamedTuple):
             names = ", ".join(server.name for server in self.servers)
             raise UsageError(
                 f"{self.source!r} contains {len(self.servers)} servers ({names}); name one of "
-                "them as FILE.py:NAME, or serve the application over HTTP"
+                "them with :NAME, or serve the application over HTTP"
             )
         return self.servers[0]
-
-
-def split_spec(text: str) -> tuple[Path, str | None] | None:
-    """The file and name of `FILE.py[:NAME]`; None if the text has another form."""
-    match = _SPEC.fullmatch(text)
-    return None if match is None else (Path(match["file"]), match["name"])
 
 
 def load_server(text: str) -> Server:
@@ -151,29 +150,35 @@ def load_server(text: str) -> Server:
     return load(text).server
 
 
-def load(text: str, run: Callable[[Coroutine[Any, Any, Any]], Any] = asyncio.run) -> Loaded:
-    """Run the file and return what it serves; raises UsageError or TransportError.
+def load(
+    text: str,
+    run: Callable[[Coroutine[Any, Any, Any]], Any] = asyncio.run,
+    arguments: Sequence[str] = (),
+) -> Loaded:
+    """Import a file or a module and return what it serves; raises UsageError or TransportError.
 
-    `run` runs an async factory.
+    `run` runs an async factory. The module finds `arguments` in `sys.argv[1:]`.
     """
-    parts = split_spec(text)
-    if parts is None:
-        raise UsageError(f"{text!r} is not a Python file; expected FILE.py or FILE.py:NAME")
-    file, name = parts
-    if not file.is_file():
-        raise UsageError(f"There is no file {str(file)!r}")
-    names = vars(_run(file.resolve()))
-    name = _choose(names, file) if name is None else name
+    source = parse_source(text)
+    if source is None or (source.is_ambiguous and not source.can_be_found):
+        raise UsageError(f"{text!r} is not a Python file, nor a module in this folder; {EXPECTED}")
+    if source.file is not None and not source.file.is_file():
+        raise UsageError(f"There is no file {source.text!r}")
+    # A server that reads its arguments must not see those of this command.
+    sys.argv = [source.text, *arguments]
+    with _LoadErrors(source):
+        names = vars(import_source(source))
+    name = _choose(names, source) if source.name is None else source.name
     value: Any = names.get(name)
     if _is_factory(value):
-        with _LoadErrors(file.resolve()):
+        with _LoadErrors(source):
             value = value()
             if inspect.isawaitable(value):
                 value = run(_wait(value))
         if not isinstance(value, Server) and not is_asgi_app(value):
             raise UsageError(
-                f"{name}() in {str(file)!r} returned {_kind(value)}; expected a Server or an ASGI "
-                "application that contains one"
+                f"{name}() in {source.text!r} returned {_kind(value)}; expected a Server or an "
+                "ASGI application that contains one"
             )
     guards = _find_guards(names)
     if isinstance(value, Server):
@@ -181,13 +186,13 @@ def load(text: str, run: Callable[[Coroutine[Any, Any, Any]], Any] = asyncio.run
     if not is_asgi_app(value):
         found = _kind(value) if name in names else "nothing"
         raise UsageError(
-            f"{str(file)!r} has no Server named {name!r}, but {found}; {_describe(names)}"
+            f"{source.text!r} has no Server named {name!r}, but {found}; {_describe(names)}"
         )
     endpoints = tuple(find_endpoints(value))
     servers = {id(each.app.server): each.app.server for each in endpoints}
     if not servers:
         raise UsageError(
-            f"the ASGI application {name!r} in {str(file)!r} contains no server; mount "
+            f"the ASGI application {name!r} in {source.text!r} contains no server; mount "
             "`server.http_app()` in it"
         )
     return Loaded(text, tuple(servers.values()), value, endpoints, guards)
@@ -197,21 +202,7 @@ async def _wait(value: Any) -> Any:
     return await value
 
 
-def _run(file: Path) -> ModuleType:
-    # Not the name of the file: a server in `random.py` must not replace the stdlib module.
-    name = f"dovetail_file_{file.stem}"
-    spec = importlib.util.spec_from_file_location(name, file)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    sys.path.insert(0, str(file.parent))
-    with _LoadErrors(file):
-        spec.loader.exec_module(module)
-    return module
-
-
-def _choose(names: Mapping[str, Any], file: Path) -> str:
+def _choose(names: Mapping[str, Any], source: PythonSource) -> str:
     """The name of the only server, else of the only factory, else of the only application."""
     # Two names of one object count once; names with a leading underscore are ignored.
     public = {id(value): name for name, value in names.items() if not name.startswith("_")}
@@ -219,9 +210,9 @@ def _choose(names: Mapping[str, Any], file: Path) -> str:
         if len(candidates) == 1:
             return next(iter(candidates))
         if candidates:
-            choices = ", ".join(f"{file}:{name}" for name in candidates)
-            raise UsageError(f"{str(file)!r} has {len(candidates)} {kind}; choose one: {choices}")
-    raise UsageError(f"{str(file)!r} has no Server at its top level; {_describe(names)}")
+            choices = ", ".join(f"{source.text}:{name}" for name in candidates)
+            raise UsageError(f"{source.text!r} has {len(candidates)} {kind}; choose one: {choices}")
+    raise UsageError(f"{source.text!r} has no Server at its top level; {_describe(names)}")
 
 
 def _candidates(names: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
@@ -271,10 +262,10 @@ def _describe(names: Mapping[str, Any]) -> str:
 
 
 class _LoadErrors:
-    """Converts exceptions of the loaded file to TransportError, without frames of this package."""
+    """Converts exceptions of a loaded module to TransportError, with its own frames only."""
 
-    def __init__(self, file: Path) -> None:
-        self._file = file
+    def __init__(self, source: PythonSource) -> None:
+        self._source = source
 
     def __enter__(self) -> None: ...
 
@@ -284,14 +275,40 @@ class _LoadErrors:
         error: BaseException | None,
         frames: TracebackType | None,
     ) -> None:
-        # The message of MissingPackageError says everything; a traceback would hide it.
+        # The messages of these say everything; a traceback would hide it.
         if error is None or isinstance(error, KeyboardInterrupt | MissingPackageError):
             return
-        while frames is not None and frames.tb_frame.f_code.co_filename != str(self._file):
-            frames = frames.tb_next
-        lines = traceback.format_exception(type(error), error, frames, chain=True)
-        text = f"{str(self._file)!r} failed to load:\n{''.join(lines).rstrip()}"
+        if isinstance(error, UsageError) and not _has_author_frames(frames):
+            return
+        hint = find_missing_neighbour(self._source, error)
+        text = f"{self._source.text!r} failed to load:\n{format_author_frames(error)}{hint}"
         raise TransportError(text) from None
+
+
+_OWN_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_IMPORT_FRAMES = ("<frozen importlib", os.path.dirname(importlib.__file__))
+
+
+def _is_author_frame(file: str) -> bool:
+    return not file.startswith((_OWN_FOLDER + os.sep, *_IMPORT_FRAMES))
+
+
+def _has_author_frames(frames: TracebackType | None) -> bool:
+    return any(_is_author_frame(frame.f_code.co_filename) for frame, _ in traceback.walk_tb(frames))
+
+
+def format_author_frames(error: BaseException) -> str:
+    """A traceback without the frames of this package and of the import system."""
+    shown = traceback.TracebackException.from_exception(error, compact=True)
+    links: list[traceback.TracebackException | None] = [shown]
+    while links:
+        link = links.pop()
+        if link is not None:
+            link.stack = traceback.StackSummary.from_list(
+                [frame for frame in link.stack if _is_author_frame(frame.filename)]
+            )
+            links += [link.__cause__, link.__context__, *(link.exceptions or ())]
+    return "".join(shown.format()).rstrip()
 
 
 def choose_guard(

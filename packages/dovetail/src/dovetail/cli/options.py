@@ -8,13 +8,18 @@ from typing import Any, TypeAlias, TypeVar
 import click
 from click.core import ParameterSource
 
+from dovetail.cli.failures import WRONG_USAGE, Failure
+from dovetail.cli.sources import parse_source
+
 __all__ = [
     "ANSWER_OPTIONS",
+    "MODULE_OPTION",
     "REACH_OPTIONS",
     "REQUEST_OPTIONS",
     "TARGET_OPTIONS",
     "OptionMaker",
     "find_given",
+    "require_module",
     "run_group",
     "with_options",
 ]
@@ -51,6 +56,21 @@ def _read_env(_context: click.Context, _option: click.Parameter, value: Any) -> 
         if not name or not sign:
             raise click.BadParameter(f"expected NAME=VALUE, got {name!r}")
     return {name: text for name, _, text in pairs}
+
+
+MODULE_OPTION: OptionMaker = click.option(
+    "-m",
+    "as_module",
+    is_flag=True,
+    help="FILE or TARGET is a module: -m PACKAGE.MODULE[:NAME].",
+)
+
+
+def require_module(text: str | None, as_module: bool) -> None:
+    """Refuse `-m` with something else than a module; raises Failure."""
+    source = None if text is None else parse_source(text)
+    if as_module and (source is None or source.file is not None):
+        raise Failure(f"-m needs PACKAGE.MODULE[:NAME], got {text!r}", WRONG_USAGE)
 
 
 REACH_OPTIONS: Sequence[OptionMaker] = (
@@ -104,6 +124,7 @@ REQUEST_OPTIONS: Sequence[OptionMaker] = (
         help="TARGET is the name of a server in this mcp.json file.",
     ),
     *REACH_OPTIONS,
+    MODULE_OPTION,
     click.option(
         "--stdio", is_flag=True, help="Start FILE.py as a separate process and use stdio."
     ),

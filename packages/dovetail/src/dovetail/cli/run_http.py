@@ -21,10 +21,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dovetail.cli.loading import AppEndpoint, Loaded, choose_guard, guard_flags, load, split_spec
+from dovetail.cli.loading import AppEndpoint, Loaded, choose_guard, guard_flags, load
 from dovetail.cli.log_format import log_requests, write_line
 from dovetail.cli.process import ExitDeadline, tune_gc
 from dovetail.cli.settings import HttpSettings, WorkerSettings, parse_address
+from dovetail.cli.sources import EXPECTED, parse_source
 from dovetail.cli.supervisor import EndpointReport, Supervisor, WorkerReport
 from dovetail.errors import MissingPackageError, StoreError, TransportError, UsageError
 from dovetail.net.addresses import is_loopback
@@ -125,12 +126,8 @@ def watch_guard(auth: AuthBackend | None) -> AuthBackend | None:
 
 
 def _stdio_command(file: str) -> Sequence[str]:
-    parts = split_spec(file)
-    if parts is None:
-        return ()
-    path, name = parts
-    absolute = str(path.resolve()) + (f":{name}" if name else "")
-    return (sys.executable, "-m", "dovetail", "run", absolute)
+    source = parse_source(file)
+    return () if source is None else (sys.executable, "-m", "dovetail", "run", source.absolute)
 
 
 def _shared_token(worker: WorkerSettings) -> str:
@@ -150,20 +147,22 @@ def _open_page(url: str) -> None:
         asyncio.get_running_loop().run_in_executor(None, webbrowser.open, url)
 
 
-def run_http(file: str, run: HttpSettings) -> int:
+def run_http(file: str, run: HttpSettings, arguments: Sequence[str] = ()) -> int:
     """Serve the server of a file until a signal arrives.
 
+    `arguments`: those of the server, in its `sys.argv[1:]`.
     Returns the exit code: 2 for a file without a server, 4 for a server that cannot start.
     """
 
     def serve() -> int:
         run.set_environment()
         if run.worker is None and (run.workers > 1 or run.reload):
-            parts = split_spec(file)
-            if parts is None or not parts[0].is_file():
-                raise UsageError(f"There is no file {file!r}; expected FILE.py or FILE.py:NAME")
-            return _supervise(["run", file], run, parts[0].resolve().parent)
-        _serve_site(lambda runner: _Site(load(file, runner.run), run), run)
+            source = parse_source(file)
+            if source is None or not source.can_be_found:
+                kind = "file" if source is None or source.file is not None else "module"
+                raise UsageError(f"There is no {kind} {file!r}; {EXPECTED}")
+            return _supervise(["run", file, "--", *arguments], run, source.folder)
+        _serve_site(lambda runner: _Site(load(file, runner.run, arguments), run), run)
         return 0
 
     return _exit_code(serve)

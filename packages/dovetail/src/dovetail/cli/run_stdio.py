@@ -7,14 +7,15 @@ import contextlib
 import logging
 import signal
 import sys
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dovetail.auth import GuardSettings
-from dovetail.cli.loading import choose_guard, load, split_spec
+from dovetail.cli.loading import choose_guard, load
 from dovetail.cli.log_format import write_line
 from dovetail.cli.process import ExitDeadline, take_snapshot, tune_gc, wait_for_change
+from dovetail.cli.sources import parse_source
 from dovetail.core.options import HTTP_DEFAULTS, HttpAppOptions
 from dovetail.errors import TransportError, UsageError
 from dovetail.server import Server
@@ -26,16 +27,23 @@ if TYPE_CHECKING:
 __all__ = ["choose_address", "run", "run_file", "run_server"]
 
 
-def run_file(text: str, guard: GuardSettings | None = None, *, reload: bool = False) -> int:
+def run_file(
+    text: str,
+    guard: GuardSettings | None = None,
+    *,
+    reload: bool = False,
+    arguments: Sequence[str] = (),
+) -> int:
     """Serve until stdin is closed; with `reload`, until a Python file in the folder changes.
 
+    `arguments`: those of the server, in its `sys.argv[1:]`.
     Returns the exit code: 2 for a file without a server, 4 for a file that fails to load.
     """
     # Before the file is loaded: later changes end the server.
     changed = _watch_files(text) if reload else None
     with asyncio.Runner() as runner:
         try:
-            loaded = load(text, runner.run)
+            loaded = load(text, runner.run, arguments)
             auth, warnings = choose_guard(loaded, guard or GuardSettings(), over_http=False)
             server = loaded.server
         except UsageError as error:
@@ -91,10 +99,10 @@ async def _serve(
 
 def _watch_files(text: str) -> Callable[[], Coroutine[Any, Any, str]] | None:
     """Return what waits for a change of the Python files beside FILE[:NAME]."""
-    parts = split_spec(text)
-    if parts is None:
+    source = parse_source(text)
+    if source is None:
         return None
-    folder = parts[0].resolve().parent
+    folder = source.folder
     return partial(wait_for_change, folder, take_snapshot(folder))
 
 

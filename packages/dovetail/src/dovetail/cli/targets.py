@@ -18,7 +18,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dovetail.cli.failures import COULD_NOT_START, WRONG_USAGE, Failure, or_fail
-from dovetail.cli.loading import load_server, split_spec
+from dovetail.cli.loading import load_server
+from dovetail.cli.options import require_module
+from dovetail.cli.sources import parse_source
 from dovetail.client.targets import LocalCaller, Target, expand, is_url, read_servers
 from dovetail.core.principal import Principal, read_scopes
 from dovetail.errors import TransportError, UsageError
@@ -139,6 +141,8 @@ class TargetOptions:
     env: Mapping[str, str] = field(default_factory=dict)
     cwd: str | None = None
     stdio: bool = False
+    # The target is the name of a module.
+    as_module: bool = False
     # Each as `Name: value`. Not in the repr, because many are secrets.
     header_lines: Sequence[str] = field(default=(), repr=False)
     # The environment variable with a bearer token.
@@ -191,16 +195,22 @@ def find_target(text: str | None, command: Sequence[str], options: TargetOptions
     given = f"the command {command[0]!r}" if command else repr(text or "")
     is_remote = text is not None and is_url(text) and not command
     # `python server.py` ends in .py but is a command, unless a file of that name exists.
-    parts = None if text is None or command or is_remote else split_spec(text)
-    is_file = parts is not None and (parts[0].is_file() or not set(text or "") & set(" \t"))
-    is_local = is_file and not options.stdio
+    if not command:
+        require_module(text, options.as_module)
+    source = None if text is None or command or is_remote else parse_source(text)
+    is_module = source is not None and (options.as_module or source.is_module)
+    is_file = source is not None and source.file is not None
+    is_file = is_file and (source.can_be_found or not set(text or "") & set(" \t"))
+    is_local = (is_file or is_module) and not options.stdio
     _check_options(options, is_remote, given, is_local=is_local)
     if command:
         return list(command)
     if text is None:
-        raise Failure("Missing target; expected FILE.py, a URL, or -- COMMAND", WRONG_USAGE)
+        raise Failure(
+            "Missing target; expected FILE.py, PACKAGE.MODULE, a URL, or -- COMMAND", WRONG_USAGE
+        )
     if not is_local:
-        return text
+        return [sys.executable, "-m", "dovetail", "run", text] if is_module else text
     server = _load(text, options)
     if options.caller is None:
         return server
@@ -232,7 +242,9 @@ def _load(text: str, options: TargetOptions) -> Server:
     try:
         if options.cwd is not None:
             # Resolve the file before changing the directory.
-            text = os.path.abspath(text)
+            source = parse_source(text)
+            text = text if source is None else source.absolute
+            sys.path.insert(0, os.getcwd())
             os.chdir(options.cwd)
         with contextlib.redirect_stdout(sys.stderr):
             return load_server(text)

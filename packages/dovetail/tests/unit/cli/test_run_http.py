@@ -163,7 +163,7 @@ def test_wrong_usage_sets_exit_code_2(file: Path, words: list[str], said: str) -
 def test_a_worker_gets_every_option(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[HttpSettings] = []
 
-    def note(_file: str, settings: HttpSettings) -> int:
+    def note(_file: str, settings: HttpSettings, _arguments: object) -> int:
         seen.append(settings)
         return 0
 
