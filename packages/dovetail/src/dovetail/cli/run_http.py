@@ -165,7 +165,7 @@ def run_http(file: str, run: HttpSettings, arguments: Sequence[str] = ()) -> int
         _serve_site(lambda runner: _Site(load(file, runner.run, arguments), run), run)
         return 0
 
-    return _exit_code(serve)
+    return _exit_code(serve, run.worker)
 
 
 def run_server_http(
@@ -187,22 +187,24 @@ def run_server_http(
         _serve_site(make_site, run)
         return 0
 
-    return _exit_code(serve)
+    return _exit_code(serve, run.worker)
 
 
-def _exit_code(serve: Callable[[], int]) -> int:
+def _exit_code(serve: Callable[[], int], worker: WorkerSettings | None) -> int:
     try:
         return serve()
     except UsageError as error:
-        return _report(error, 2)
+        problem: Exception = error
+        code = 2
     except (TransportError, StoreError) as error:
-        return _report(error, 4)
+        problem, code = error, 4
     except KeyboardInterrupt:
         return 130
-
-
-def _report(error: Exception, code: int) -> int:
-    write_line(f"dovetail: {error}", logging.ERROR)
+    write_line(f"dovetail: {problem}", logging.ERROR)
+    if worker is not None:
+        # The pipe is closed already if the server has run.
+        with contextlib.suppress(OSError), open(worker.report, "wb", closefd=False) as pipe:
+            pipe.write(codec.encode(WorkerReport([], 0.0, error=str(problem))))
     return code
 
 

@@ -15,7 +15,6 @@ supervisor ends.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import secrets
 import signal
@@ -30,6 +29,7 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 
 from dovetail.cli import WORKER
+from dovetail.cli.failure_page import serve_failure
 from dovetail.cli.log_format import chosen_log_format
 from dovetail.cli.process import take_snapshot, wait_for_change
 from dovetail.cli.settings import HttpSettings, WorkerSettings
@@ -62,13 +62,16 @@ class WorkerReport(Struct):
     warnings: list[str] = []
     # Whether the console is on.
     console: bool = False
+    # Why the worker cannot start; it has printed that too.
+    error: str = ""
 
 
 class _StartError(Exception):
     """A worker could not start; it has printed why."""
 
-    def __init__(self, code: int) -> None:
+    def __init__(self, code: int, reason: str = "") -> None:
         self.code = code or 1
+        self.reason = reason or f"it exited with code {code}, see its output"
 
 
 class _Worker(NamedTuple):
@@ -183,29 +186,55 @@ class Supervisor:
                 self._log("All workers have been restarted")
 
     async def reload(self, folder: Path) -> int:
-        """Keep one worker, and restart it whenever a Python file in the folder changes."""
+        """Keep one worker, and replace it whenever a Python file in the folder changes.
+
+        The old worker serves until the new one is ready. If there is none, requests get the reason.
+        """
         listener = self._open_listener()
-        # Connections wait while there is no worker.
         listener.listen()
+        worker: _Worker | None = None
         try:
             while True:
-                before = take_snapshot(folder)
-                change = asyncio.ensure_future(wait_for_change(folder, before))
-                worker: _Worker | None = None
-                with contextlib.suppress(_StartError):
-                    worker = await self._start(listener)
+                change = asyncio.ensure_future(wait_for_change(folder, take_snapshot(folder)))
+                reason = ""
+                try:
+                    new = await self._start(listener)
+                except _StartError as error:
+                    reason = error.reason
+                    if worker is not None and worker.process.returncode is None:
+                        self._log("The old server goes on; it is replaced when a file changes")
+                else:
+                    old, worker = worker, new
+                    if old is not None:
+                        # Not SIGTERM: a developer does not wait for idle connections.
+                        await self._stop(old, signal.SIGINT)
+                if worker is not None:
                     end = asyncio.ensure_future(worker.process.wait())
                     await asyncio.wait([change, end], return_when=asyncio.FIRST_COMPLETED)
-                if not change.done():
-                    self._log("The server has exited; it restarts when a file changes")
+                    if end.done():
+                        reason = reason or f"it exited with code {end.result()}, see its output"
+                        self._running.discard(worker)
+                        worker = None
+                    else:
+                        end.cancel()
+                if worker is None and not change.done():
+                    await self._report_failure(listener, reason, change)
                 self._log(f"{await change} changed; restarting")
-                if worker is not None:
-                    # Not SIGTERM: a developer does not wait for idle connections.
-                    await self._stop(worker, signal.SIGINT)
-                    await end
         finally:
             listener.close()
             await self._shut_down()
+
+    async def _report_failure(
+        self, listener: socket.socket, reason: str, change: asyncio.Future[str]
+    ) -> None:
+        """Answer requests with the reason until a file has changed."""
+        host = f"[{self._settings.host}]" if ":" in self._settings.host else self._settings.host
+        self._log(
+            "The server has exited; it restarts when a file changes, until then "
+            f"http://{host}:{self._settings.port} answers 503 with the reason"
+        )
+        async with serve_failure(listener, reason):
+            await change
 
     async def _start(self, listener: socket.socket | None = None) -> _Worker:
         """Start a worker, on a socket of its own unless there is one, and wait until it is ready.
@@ -227,13 +256,13 @@ class Supervisor:
         worker = _Worker(process, own)
         self._running.add(worker)
         data = await _read_all(reading)
-        if not data:
+        report = codec.decode_as(WorkerReport, data) if data else None
+        if report is None or report.error:
             code = await process.wait()
             self._running.discard(worker)
             if listener is None:
                 own.close()
-            raise _StartError(code)
-        report = codec.decode_as(WorkerReport, data)
+            raise _StartError(code, report.error if report is not None else "")
         self._grace = report.grace
         if not self._is_announced:
             self._is_announced = True

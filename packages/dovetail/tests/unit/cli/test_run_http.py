@@ -65,10 +65,10 @@ def file(tmp_path: Path) -> Path:
 class Running:
     """A server in a process of its own, and what it has said so far."""
 
-    def __init__(self, process: subprocess.Popen[str], log: Path) -> None:
+    def __init__(self, process: subprocess.Popen[str], log: Path, serving: str) -> None:
         self.process = process
         self._log = log
-        self.url = self.wait_for(r"serving (http://\S+);")
+        self.url = self.wait_for(serving)
 
     @property
     def said(self) -> str:
@@ -105,7 +105,12 @@ class Running:
 
 
 @contextlib.contextmanager
-def run(file: Path, *words: str, module: str = "dovetail") -> Iterator[Running]:
+def run(
+    file: Path,
+    *words: str,
+    module: str = "dovetail",
+    serving: str = r"serving (http://\S+);",
+) -> Iterator[Running]:
     log = file.parent / "said.txt"
     command = [sys.executable, "-m", module, "run", str(file), "--http", *words]
     with (
@@ -113,7 +118,7 @@ def run(file: Path, *words: str, module: str = "dovetail") -> Iterator[Running]:
         subprocess.Popen(command, stderr=stderr, stdin=subprocess.DEVNULL, text=True) as process,
     ):
         try:
-            yield Running(process, log)
+            yield Running(process, log, serving)
         finally:
             if process.poll() is None:
                 process.kill()
@@ -492,12 +497,53 @@ def test_health_pages_are_served(file: Path, workers: tuple[str, ...]) -> None:
             assert (response.status, json.loads(response.read())) == (200, {"status": "ok"})
 
 
-def test_reload_survives_a_broken_file(file: Path) -> None:
+def test_reload_keeps_the_old_server_while_a_file_is_broken(file: Path) -> None:
     with run(file, "0", "--reload") as server:
         assert server.call() == "one"
         file.write_text("1 / 0\n", "utf-8")
-        server.wait_for("it restarts when a file changes")
+        server.wait_for("The old server goes on")
+        assert server.call() == "one"
         file.write_text(SERVER.format("three"), "utf-8")
-        # The port stays open in between: whoever calls now waits.
-        assert server.call() == "three"
+        wait_until(lambda: server.call() == "three")
         assert server.end(signal.SIGINT) == 0
+
+
+def test_a_broken_file_is_reported_to_clients_and_browsers(file: Path) -> None:
+    file.write_text("def f():\n    1 / 0\n\nf()\n", "utf-8")
+    with run(file, "0", "--reload", serving=r"(http://\S+) answers 503") as server:
+        with contextlib.closing(server.connect()) as connection:
+            connection.request("POST", "/mcp", b"{}" * 100_000, JSON)
+            response = connection.getresponse()
+            assert (response.status, response.getheader("retry-after")) == (503, "1")
+            message = json.loads(response.read())["error"]["message"]
+            assert "line 2, in f" in message
+            assert message.endswith("ZeroDivisionError: division by zero")
+            # The frames are those of the file only.
+            assert "loading.py" not in message
+        for headers, shown in (
+            ({"accept": "text/html"}, "ZeroDivisionError: division by zero</pre>"),
+            ({"accept": "text/html", "host": "evil.example"}, "its log has the reason</pre>"),
+        ):
+            with contextlib.closing(server.connect()) as connection:
+                connection.request("GET", "/", headers=headers)
+                response = connection.getresponse()
+                assert response.status == 503
+                assert shown in response.read().decode()
+        file.write_text(SERVER.format("two"), "utf-8")
+        server.url = server.wait_for(r"serving (http://\S+);")
+        assert server.call() == "two"
+        assert server.end(signal.SIGINT) == 0
+
+
+def test_a_server_that_exits_under_reload_is_reported(file: Path) -> None:
+    exits = SERVER.replace('return "{}"', "__import__('os')._exit(3)")
+    file.write_text(exits, "utf-8")
+    with run(file, "0", "--reload") as server:
+        with pytest.raises((http.client.HTTPException, OSError)):
+            server.call()
+        server.wait_for("it restarts when a file changes")
+        with contextlib.closing(server.connect()) as connection:
+            connection.request("GET", "/")
+            response = connection.getresponse()
+            assert response.status == 503
+            assert b"it exited with code 3" in response.read()
