@@ -29,6 +29,7 @@ _SCHEMES = (b"bearer", b"dpop")
 MAX_TOKEN = 16 * 1024
 # The message for every invalid token; it does not say what is wrong.
 INVALID_TOKEN = "The access token is expired, revoked, malformed or not for this server"
+INVALID_KEY = "The key is unknown, expired or revoked"
 
 
 class Credentials(NamedTuple):
@@ -43,9 +44,13 @@ class Credentials(NamedTuple):
 
 
 class Rejected(NamedTuple):
-    """Invalid credentials; the reason is for the operator and is not sent to the caller."""
+    """Invalid credentials; the reason is for the operator and is not sent to the caller.
+
+    The audit log has the reason, the log of the server the detail if there is one.
+    """
 
     reason: str
+    detail: str = ""
 
 
 # None: these credentials are for another authenticator. An AuthRejection has its own status.

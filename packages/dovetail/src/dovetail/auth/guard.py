@@ -10,8 +10,9 @@ import logging
 from collections.abc import Collection, Coroutine, Mapping, Sequence
 from typing import Any
 
-from dovetail.auth.api_keys import ApiKeys
+from dovetail.auth.api_keys import ApiKeys, BearerTokens
 from dovetail.auth.credentials import (
+    INVALID_KEY,
     INVALID_TOKEN,
     Authenticator,
     Found,
@@ -29,6 +30,7 @@ from dovetail.observability.logs import AuditLog
 from dovetail.observability.metrics import Metrics
 from dovetail.runtime.auth_backend import AuthRejection, AuthRequest, AuthResult
 from dovetail.runtime.engine import Engine, PublicDocument, find_health_page
+from dovetail.runtime.rates import Bucket, Rate
 from dovetail.runtime.state import ServerState
 
 __all__ = ["Guard"]
@@ -36,6 +38,8 @@ __all__ = ["Guard"]
 logger: logging.Logger = logging.getLogger("dovetail")
 
 _OWNER = Principal("local", trusted=True)
+# Anybody can send wrong tokens, and the log must not be filled with them.
+_REFUSALS = Rate(1, burst=10)
 _KEY, _PRINCIPAL, _SCOPES = "DOVETAIL_API_KEY", "DOVETAIL_PRINCIPAL", "DOVETAIL_SCOPES"
 
 
@@ -87,6 +91,12 @@ class Guard:
         # Metrics and audit are outermost, so that they also see rejected calls.
         own: list[AnyMiddleware | None] = [metrics, audit, limiter]
         self._middleware = (*(each for each in own if each is not None), *middleware)
+        keys = (ApiKeys, BearerTokens)
+        self._has_keys_only = bool(authenticators) and all(
+            isinstance(each, keys) for each in authenticators
+        )
+        self._log_bucket = Bucket(_REFUSALS)
+        self._unlogged = 0
         self._no_credentials = self._unauthorized(None)
         self._bad_credentials = self._unauthorized("invalid_token")
 
@@ -152,6 +162,7 @@ class Guard:
             refusal, reason = self._no_credentials, "no credentials"
         elif isinstance(found, Rejected):
             refusal, reason = self._bad_credentials, found.reason
+            self._log_refusal(found.detail or found.reason)
         else:
             refusal, reason = found, found.text
         logger.debug("rejected (%d): %s", refusal.status, reason)
@@ -160,6 +171,16 @@ class Guard:
         if self._metrics is not None:
             self._metrics.record_rejection(refusal.status)
         return refusal
+
+    def _log_refusal(self, why: str) -> None:
+        """Tell the operator why credentials were refused; the caller only learns that they were."""
+        if self._log_bucket.wait():
+            self._unlogged += 1
+            return
+        self._log_bucket.take()
+        more = f" ({self._unlogged} more were refused before)" if self._unlogged else ""
+        self._unlogged = 0
+        logger.warning("%s refused: %s%s", "key" if self._has_keys_only else "token", why, more)
 
     def _admit(self, principal: Principal) -> Principal:
         if not self._implied:
@@ -174,8 +195,10 @@ class Guard:
         # auth.401-when-needed, auth.token.error-format, auth.prm.www-authenticate,
         # auth.challenge.scope, auth.challenge.scope-consistent (2025-11-25 basic/authorization)
         scopes = () if self._oauth is None else self._oauth.scopes
-        value = self._challenge(error, scopes, None if error is None else INVALID_TOKEN)
-        text = "Authorization is required" if error is None else INVALID_TOKEN
+        invalid = INVALID_KEY if self._has_keys_only else INVALID_TOKEN
+        value = self._challenge(error, scopes, None if error is None else invalid)
+        missing = "A key is required" if self._has_keys_only else "Authorization is required"
+        text = missing if error is None else invalid
         return AuthRejection(401, text, ((b"www-authenticate", value.encode()),))
 
     def _scope_challenge(self, scopes: Collection[str]) -> str:

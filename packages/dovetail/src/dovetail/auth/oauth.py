@@ -142,11 +142,55 @@ def read_claims(
             options={"require": ["exp", "iss", "aud"]},
         )
     except jwt.PyJWTError as error:
-        # The class name is enough; the text may contain parts of the token.
-        return Rejected(type(error).__name__)
+        # The text of the error may contain parts of the token.
+        return Rejected(type(error).__name__, _explain_refusal(token, error, rules))
     if any(name in claims for name in _OTHER_KINDS) or claims.get("typ") in _OTHER_TYPES:
         return Rejected("the token is not an access token")
     return claims
+
+
+# Characters of a claim in the log.
+_SHOWN = 200
+
+
+def _explain_refusal(token: str, error: Exception, rules: JwtRules) -> str:
+    """What was wrong and what was expected, for the operator; only of tokens of the issuer."""
+    import jwt  # noqa: PLC0415 - optional dependency
+
+    if isinstance(error, jwt.InvalidSignatureError):
+        return "its signature is not by a key of the issuer"
+    if isinstance(error, jwt.MissingRequiredClaimError):
+        return f"it has no {error.claim}"
+    explained = (
+        jwt.InvalidAudienceError,
+        jwt.InvalidIssuerError,
+        jwt.ExpiredSignatureError,
+        jwt.ImmatureSignatureError,
+    )
+    if not isinstance(error, explained):
+        return type(error).__name__
+    # The library has checked the signature before these.
+    claims = jwt.decode(token, options={"verify_signature": False})
+    if isinstance(error, jwt.InvalidAudienceError):
+        return _explain_audience(claims.get("aud"), rules)
+    if isinstance(error, jwt.InvalidIssuerError):
+        return f"iss is {_show(claims.get('iss'))}, expected {rules.issuer!r}"
+    now = f"now is {time.time():.0f}"
+    if isinstance(error, jwt.ExpiredSignatureError):
+        return f"it expired at {_show(claims.get('exp'))}, {now}"
+    since = claims.get("nbf", claims.get("iat"))
+    return f"it is valid from {_show(since)}, {now}; compare the clocks"
+
+
+def _explain_audience(given: Any, rules: JwtRules) -> str:
+    expected, *others = (name for name in rules.audiences if not name.endswith("/"))
+    also = f" or {', '.join(map(repr, others))}" if others else ""
+    return f"aud is {_show(given)}, expected {expected!r}{also}"
+
+
+def _show(claim: Any) -> str:
+    text = repr(claim)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 
 logger: logging.Logger = logging.getLogger("dovetail")
@@ -408,9 +452,10 @@ class OAuth:
         given = claims.get("aud")
         audiences = [given] if isinstance(given, str) else given
         if not isinstance(audiences, list) or not set(self._rules.audiences) & set(audiences):
-            return Rejected("the token has another audience")
+            return Rejected("the token has another audience", _explain_audience(given, self._rules))
         if str(claims.get("iss", self.issuer)).rstrip("/") != self.issuer:
-            return Rejected("the token has another issuer")
+            expected = f"iss is {_show(claims['iss'])}, expected {self.issuer!r}"
+            return Rejected("the token has another issuer", expected)
         expires = claims.get("exp")
         if isinstance(expires, int | float) and time.time() > expires + self._rules.leeway:
             return Rejected("the token is expired")

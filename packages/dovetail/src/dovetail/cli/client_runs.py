@@ -218,6 +218,7 @@ _CAPABILITY_HINTS = {
     "roots": "add --root FOLDER",
 }
 _KEY_HINT = "; to send a key: --token-env NAME (a variable with the key) or --header 'NAME: VALUE'"
+_SENT_HINT = "; check the key that you sent with --token-env or --header"
 
 
 def start_conversation(options: TargetOptions) -> Conversation:
@@ -300,13 +301,16 @@ def run_with_client(
     except UsageError as error:
         raise Failure(str(error), WRONG_USAGE) from None
     except (DovetailError, TimeoutError) as error:
-        raise Failure(_explain(error), FAILED_CALL if is_open else COULD_NOT_START) from None
+        raise Failure(
+            _explain(error, options), FAILED_CALL if is_open else COULD_NOT_START
+        ) from None
 
 
-def _explain(error: Exception) -> str:
+def _explain(error: Exception, options: TargetOptions) -> str:
     """The message of an error, with what to do."""
     if isinstance(error, AccessDeniedError):
-        return f"{error}{_KEY_HINT}"
+        has_key = options.header_lines or options.token_env is not None
+        return f"{error}{_SENT_HINT if has_key else _KEY_HINT}"
     if isinstance(error, MissingCapabilityError):
         required = error.data.get("requiredCapabilities") if isinstance(error.data, dict) else None
         hints = [_CAPABILITY_HINTS[name] for name in required or () if name in _CAPABILITY_HINTS]

@@ -217,3 +217,27 @@ def test_what_is_no_authenticator_is_refused_with_what_to_write(wrong: Any) -> N
 def test_a_server_takes_a_guard_and_says_so() -> None:
     with pytest.raises(UsageError, match=r"write Guard\(\.\.\.\)"):
         Server("notes", guard=BearerTokens({"token-of-ada": "ada"}))  # type: ignore[arg-type]
+
+
+def test_the_log_says_why_a_token_was_refused(caplog: pytest.LogCaptureFixture) -> None:
+    guard = Guard(Says(Rejected("InvalidAudienceError", "aud is 'other', expected 'me'")))
+    for _ in range(50):
+        identify(guard)
+    assert "token refused: aud is 'other', expected 'me'" in caplog.text
+    # Anybody can send wrong tokens: the log must not be filled with them.
+    assert 10 <= len(caplog.records) < 50
+
+
+def test_a_missing_token_is_not_logged(caplog: pytest.LogCaptureFixture) -> None:
+    identify(Guard(Says(None)))
+    assert caplog.records == []
+
+
+def test_a_wrong_key_is_told_apart_from_a_missing_one(caplog: pytest.LogCaptureFixture) -> None:
+    guard = Guard(BearerTokens({"a-token-of-anna": "anna"}))
+    missing, wrong = identify(guard), identify(guard, authorization="Bearer wrong")
+    assert isinstance(missing, AuthRejection)
+    assert isinstance(wrong, AuthRejection)
+    assert missing.text == "A key is required"
+    assert wrong.text == "The key is unknown, expired or revoked"
+    assert caplog.messages == ["key refused: no authenticator recognizes the token"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from typing import Any
 
@@ -111,4 +112,30 @@ def test_malformed_tokens_are_rejected(text: str) -> None:
 
 def test_the_reason_does_not_contain_the_token() -> None:
     found = read(token(sub="very-secret", aud="other"))
-    assert found == Rejected("InvalidAudienceError")
+    expected = "aud is 'other', expected 'https://me/mcp' or 'me'"
+    assert found == Rejected("InvalidAudienceError", expected)
+
+
+@pytest.mark.parametrize(
+    ("changes", "detail"),
+    [
+        ({"iss": "https://other"}, r"iss is 'https://other', expected 'https://issuer'"),
+        ({"aud": ["x" * 500]}, r"aud is \['x{198}\.\.\., expected"),
+        ({"exp": 1}, r"it expired at 1, now is \d{10}"),
+        ({"nbf": 9_999_999_999}, r"it is valid from 9999999999, now is \d{10}; compare the clo"),
+        ({"aud": None}, "it has no aud"),
+        ({"exp": "soon"}, "DecodeError"),
+    ],
+)
+def test_the_operator_learns_what_was_expected(changes: dict[str, Any], detail: str) -> None:
+    found = read(token(**changes))
+    assert isinstance(found, Rejected)
+    assert re.match(detail, found.detail), found.detail
+
+
+def test_claims_of_a_token_that_the_issuer_did_not_sign_are_not_shown() -> None:
+    text = token(aud="other")
+    forged = text[:-8] + ("a" if text[-8] != "a" else "b") + text[-7:]
+    found = read(forged)
+    assert isinstance(found, Rejected)
+    assert found.detail == "its signature is not by a key of the issuer"

@@ -42,18 +42,40 @@ def test_a_url_is_a_target_whatever_it_ends_with() -> None:
         assert find_target(url, [], TargetOptions()) == url
 
 
-def test_a_refused_key_is_explained_with_the_options() -> None:
-    async def refuse(heard: Heard, wire: Wire) -> None:
+async def _refuse(heard: Heard, wire: Wire) -> None:
+    if heard.verb == "POST" and heard.target == "/mcp":
         await wire.respond(401, b"", Www_Authenticate="Bearer")
+    else:
+        await wire.respond(404, b"")
 
+
+def _refused(*words: str) -> Result:
     async def use() -> Result:
-        async with fake_http(refuse) as fake:
-            return await asyncio.to_thread(dovetail, "list", fake.url)
+        async with fake_http(_refuse) as fake:
+            return await asyncio.to_thread(dovetail, words[0], fake.url, *words[1:])
 
-    result = run(use())
+    return run(use())
+
+
+def test_a_server_without_a_login_asks_for_a_key() -> None:
+    result = _refused("list")
     assert result.exit_code == 4
-    assert f"run: dovetail login {URL[:16]}" in result.stderr
+    assert "needs a key or a token, and names no authorization server" in result.stderr
+    assert "dovetail login" not in result.stderr
     assert "--token-env NAME" in result.stderr
+
+
+def test_a_login_at_a_server_without_one_says_so() -> None:
+    result = _refused("login", "--no-browser")
+    assert result.exit_code == 1
+    assert "There is no login at http://127.0.0.1:" in result.stderr
+    assert "It probably takes a key" in result.stderr
+
+
+def test_a_wrong_key_is_not_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_KEY", "wrong")
+    result = _refused("list", "--token-env", "MY_KEY")
+    assert result.stderr.endswith("; check the key that you sent with --token-env or --header\n")
 
 
 def test_a_server_on_plain_http_needs_no_login() -> None:

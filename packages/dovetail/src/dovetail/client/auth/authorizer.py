@@ -209,13 +209,24 @@ class OAuthAuthorizer:
         self._check_issuer(authority)
         scopes = _choose_scopes(settings.scopes, before, challenge, authority)
         if settings.grant.is_interactive and not settings.is_interactive:
+            if authority.is_assumed:
+                raise LoginRequiredError(
+                    f"{self._server} needs a key or a token, and names no authorization server "
+                    "to log in at; send the key that its operator gave you"
+                )
             wanted = f" --scope '{' '.join(scopes)}'" if before and scopes else ""
             raise LoginRequiredError(
                 f"{self._server} asks for a login at {authority.server.issuer}; "
                 f"run: dovetail login {self._server}{wanted}"
             )
         dpop = DpopKey() if settings.uses_dpop else None
-        registrar = Registrar(self._fetch, settings.store, authority.server, settings.client)
+        registrar = Registrar(
+            self._fetch,
+            settings.store,
+            authority.server,
+            settings.client,
+            is_assumed=authority.is_assumed,
+        )
         server = authority.server
 
         def make_endpoint(client: ClientRecord) -> TokenEndpoint:

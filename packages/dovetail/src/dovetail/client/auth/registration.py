@@ -51,8 +51,16 @@ class Registrar:
     """Finds or makes the identity of the client at one authorization server."""
 
     def __init__(
-        self, fetch: AuthFetch, store: TokenStore, server: ServerMetadata, facts: ClientFacts
+        self,
+        fetch: AuthFetch,
+        store: TokenStore,
+        server: ServerMetadata,
+        facts: ClientFacts,
+        *,
+        is_assumed: bool = False,
     ) -> None:
+        """`is_assumed`: nothing says that this issuer is an authorization server."""
+        self._is_assumed = is_assumed
         self._fetch = fetch
         self._store = store
         self._server = server
@@ -89,7 +97,8 @@ class Registrar:
         if self._server.registration_endpoint is None:
             raise AuthorizationError(
                 f"The authorization server {issuer} does not register clients by itself; "
-                "ask its operator for a client id and pass client_id="
+                "ask its operator for a client id and pass client_id= "
+                "(--client-id)"
             )
         endpoint = self._fetch.policy.check(
             self._server.registration_endpoint, "The registration endpoint"
@@ -111,6 +120,12 @@ class Registrar:
                 raise ValueError
             found = msgspec.convert(fetched.json(), _Registered)
         except (ValueError, msgspec.ValidationError):
+            if self._is_assumed and fetched.status not in (200, 201):
+                raise AuthorizationError(
+                    f"There is no login at {issuer}: the server names no authorization server and "
+                    f"is none itself (registration: {fetched.reason}). It probably takes a key; "
+                    "send the one that its operator gave you"
+                ) from None
             # The body is not quoted: it may contain a secret.
             raise AuthorizationError(
                 f"The authorization server {issuer} did not register this client "
