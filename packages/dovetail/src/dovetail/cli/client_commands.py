@@ -64,7 +64,7 @@ def call(
         arguments = {} if as_object is None else parse_object(as_object)
         arguments.update(parse_arguments(pairs, tool.input_schema))
         params = {"name": tool.name, "arguments": arguments}
-        show = conversation.display.show_progress
+        show = conversation.show_progress
         send = (
             partial(client.request, "tools/call", params, progress=show)
             if as_json

@@ -112,6 +112,8 @@ class Conversation:
         self._questions = questions
         self._limit: asyncio.Timeout | None = None
         self._seconds = math.inf
+        self._is_asking = False
+        self._has_progress = False
 
     @property
     def elicit(self) -> Callable[[ElicitRequest], Awaitable[ElicitResponse]] | None:
@@ -123,11 +125,20 @@ class Conversation:
         if self._questions is None:
             return ElicitResponse.cancel()
         self.display.hide_bar()
+        self._is_asking = True
         self._set_limit(math.inf)
         try:
             return await self._questions.answer(request)
         finally:
+            self._is_asking = False
             self._set_limit(self._seconds)
+
+    def show_progress(self, progress: ProgressParams) -> None:
+        """Show a message about progress, which starts the time limit again."""
+        self._has_progress = True
+        if not self._is_asking:
+            self._set_limit(self._seconds)
+        self.display.show_progress(progress)
 
     def _set_limit(self, seconds: float) -> None:
         if self._limit is not None:
@@ -157,7 +168,10 @@ class Conversation:
         except TimeoutError:
             if not limit.expired():
                 raise
-            raise TimeoutError(f"The server did not answer {method} within {seconds:g} s") from None
+            since = " of its last progress" if self._has_progress else ""
+            raise TimeoutError(
+                f"The server did not answer {method} within {seconds:g} s{since}"
+            ) from None
         finally:
             self._check_questions()
 
@@ -311,6 +325,8 @@ def _explain(error: Exception, options: TargetOptions) -> str:
     if isinstance(error, AccessDeniedError):
         has_key = options.header_lines or options.token_env is not None
         return f"{error}{_SENT_HINT if has_key else _KEY_HINT}"
+    if isinstance(error, TimeoutError):
+        return f"{error}; to wait longer: --timeout SECONDS"
     if isinstance(error, MissingCapabilityError):
         required = error.data.get("requiredCapabilities") if isinstance(error.data, dict) else None
         hints = [_CAPABILITY_HINTS[name] for name in required or () if name in _CAPABILITY_HINTS]

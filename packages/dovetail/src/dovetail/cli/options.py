@@ -115,7 +115,7 @@ REQUEST_OPTIONS: Sequence[OptionMaker] = (
         default=30.0,
         show_default=True,
         metavar="SECONDS",
-        help="Timeout for each request.",
+        help="Timeout for each request; progress of a call starts it again.",
     ),
     click.option(
         "--config",

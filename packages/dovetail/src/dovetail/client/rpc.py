@@ -44,6 +44,9 @@ __all__ = ["Listener", "PendingRequest", "ProgressCallback", "RpcConnection"]
 
 ProgressCallback: TypeAlias = Callable[[ProgressParams], Awaitable[None] | None]
 
+# Seconds for a request that reports progress, unless its own limit is longer: a server must not
+# extend it for ever (2025-11-25 basic/lifecycle, timeouts).
+_MAX_TOTAL = 3600.0
 # Unexpected messages that are stored to explain a timeout.
 _MAX_UNEXPECTED = 5
 # Time for the last notifications, in both directions, before the channel closes.
@@ -87,8 +90,21 @@ class PendingRequest:
     response: asyncio.Future[Raw]
     progress: ProgressCallback | None = None
     progress_tasks: list[asyncio.Task[None]] = field(default_factory=list)
+    # The time limit, which progress extends by its seconds, but not past `ends`.
+    limit: time_limit | None = None
+    seconds: float = math.inf
+    ends: float = math.inf
+    has_progress: bool = False
     # The task that sends it, if it is not the task that waits for the response.
     sending: asyncio.Task[None] | None = None
+
+    def extend(self) -> None:
+        """Start the time limit again: the server is at work."""
+        self.has_progress = True
+        # An infinite limit waits for a login.
+        if self.limit is not None and self.limit.due < math.inf:
+            rest = self.ends - asyncio.get_running_loop().time()
+            self.limit.move(min(self.seconds, rest))
 
 
 class RpcConnection:
@@ -241,11 +257,14 @@ class RpcConnection:
             # lifecycle.timeouts.set (2025-11-25 basic/lifecycle): every request has a timeout.
             if timeout == math.inf:
                 return await self._wait_for_result(call, params)
-            with time_limit(timeout):
+            with time_limit(timeout) as call.limit:
+                call.seconds = timeout
+                now = asyncio.get_running_loop().time()
+                call.ends = now + max(timeout, _MAX_TOTAL)
                 return await self._wait_for_result(call, params)
         except TimeoutError:
             reason = f"No answer within {timeout:g} s"
-            raise TimeoutError(self._describe_timeout(call.method, timeout)) from None
+            raise TimeoutError(self._describe_timeout(call, timeout)) from None
         except DovetailError:
             # It was answered, or it never arrived: there is nothing to cancel.
             reason = None
@@ -288,8 +307,9 @@ class RpcConnection:
         except TransportError as error:
             self.closed(error)
 
-    def _describe_timeout(self, method: str, timeout: float) -> str:
-        text = f"The server did not answer {method} within {timeout:g} s"
+    def _describe_timeout(self, call: PendingRequest, timeout: float) -> str:
+        since = " of its last progress" if call.has_progress else ""
+        text = f"The server did not answer {call.method} within {timeout:g} s{since}"
         if self._unexpected:
             text += f"; it sent instead: {' | '.join(self._unexpected)}"
         return text
@@ -380,6 +400,7 @@ class RpcConnection:
             return
         call = self._pending.get(codec.encode_id(params.progress_token))
         if call is not None and call.progress is not None:
+            call.extend()
             task = asyncio.get_running_loop().create_task(resolve(call.progress, params))
             call.progress_tasks.append(task)
 

@@ -12,9 +12,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 from dovetail.cli.app import app
+from dovetail.cli.client_runs import Conversation
 from dovetail.client import Client
+from dovetail.spec.models import ProgressParams
 from tests.driving import serving_http
-from tests.patience import CAP
+from tests.patience import CAP, pass_time
 from tests.terminal import open_terminal
 
 PEERS = Path(__file__).parents[2] / "peers"
@@ -139,3 +141,30 @@ def test_ctrl_c_during_a_call_ends_the_command() -> None:
         terminal.press("C")
         assert terminal.wait() == 130
     assert "Traceback" not in terminal.output
+
+
+def test_the_time_limit_of_a_call_is_named_with_its_option() -> None:
+    result = dovetail("call", SURVEY, "wait", "--timeout", "0.5")
+    assert result.exit_code == 1
+    assert result.stderr.endswith(
+        "The server did not answer tools/call within 0.5 s; to wait longer: --timeout SECONDS\n"
+    )
+
+
+def test_progress_starts_the_time_limit_of_a_call_again() -> None:
+    async def use() -> None:
+        conversation = Conversation()
+
+        async def request(*, timeout: float) -> str:
+            for number in range(3):
+                pass_time(900)
+                conversation.show_progress(ProgressParams(progress_token=1, progress=number))
+                await asyncio.sleep(0)
+            pass_time(1100)
+            await asyncio.Event().wait()
+            return ""
+
+        await conversation.wait("tools/call", 1000, request)
+
+    with pytest.raises(TimeoutError, match="within 1000 s of its last progress"):
+        asyncio.run(use())

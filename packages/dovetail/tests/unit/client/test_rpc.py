@@ -10,7 +10,7 @@ import pytest
 
 from dovetail.client import Client
 from dovetail.errors import InternalError, MethodNotFoundError, PeerError, RpcError, TransportError
-from tests.patience import CAP
+from tests.patience import CAP, pass_time
 from tests.peers.scripted import DISCOVERED, INITIALIZED, Script, ScriptedServer, run
 
 DONE = {"content": [{"type": "text", "text": "done"}]}
@@ -36,6 +36,40 @@ def test_a_timeout_cancels_the_request() -> None:
             assert cancelled["params"]["requestId"] == server.last("tools/call")["id"]
 
     run(wait())
+
+
+async def _wait_with_progress(
+    server: ScriptedServer, seconds: list[float], last: float = 1100
+) -> None:
+    """Call with a limit of 1000 s; progress arrives when so much time has passed, then nothing."""
+    reported = asyncio.Event()
+    async with Client(server) as client:
+        waiting = asyncio.ensure_future(
+            client.call("tool", timeout=1000, progress=lambda _: reported.set())
+        )
+        asked = await server.until_method("tools/call")
+        token = asked["params"]["_meta"]["progressToken"]
+        for number, passed in enumerate(seconds, 1):
+            pass_time(passed)
+            params = {"progressToken": token, "progress": number}
+            server.tell("notifications/progress", params)
+            await reported.wait()
+            reported.clear()
+        pass_time(last)
+        async with asyncio.timeout(CAP):
+            await waiting
+
+
+def test_progress_starts_the_time_limit_again() -> None:
+    with pytest.raises(TimeoutError, match=r"within 1000 s of its last progress$"):
+        # Not `run`, whose own limit would end it.
+        asyncio.run(_wait_with_progress(modern({}), [900, 900, 900]))
+
+
+def test_progress_does_not_extend_the_time_limit_for_ever() -> None:
+    # An hour has almost passed: what is left of it is less than the limit.
+    with pytest.raises(TimeoutError, match="within 1000 s of its last progress"):
+        asyncio.run(_wait_with_progress(modern({}), [900, 900, 900, 800], last=200))
 
 
 def test_a_timeout_error_shows_unexpected_messages() -> None:
