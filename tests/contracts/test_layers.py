@@ -28,7 +28,7 @@ from tools.public_api import OUTER_MODULES, PUBLIC_MODULES
 PUBLIC = {*PUBLIC_MODULES, *OUTER_MODULES}
 
 _PROTOCOL = ("errors", "wire", "spec", "schema")
-_RUNTIME = (*_PROTOCOL, "state", "core", "features", "eras", "stores", "runtime")
+_RUNTIME = (*_PROTOCOL, "state", "core", "features", "eras", "runtime")
 _SERVER = (*_RUNTIME, "extensions", "server")
 _OUTER = ("transports", "client", "auth", "observability", "net", "oauth")
 
@@ -53,10 +53,9 @@ LAYERS: dict[str, tuple[str, ...]] = {
     # Backends for shared and durable state; they hold bytes and know no protocol.
     "state": ("errors",),
     # Interfaces and their default implementations; they hold bytes and know no protocol.
-    "stores": ("errors", "state"),
     # The asyncio part: worker threads, deadlines, tasks, the calls in flight of one client.
     # Of `net`, the pauses between attempts.
-    "runtime": (*_PROTOCOL, "state", "core", "features", "eras", "stores", "net"),
+    "runtime": (*_PROTOCOL, "state", "core", "features", "eras", "net"),
     "server": (*_RUNTIME, "extensions"),
     "transports": (*_SERVER, "net"),
     "client": (*_SERVER, "net", "oauth"),
@@ -83,7 +82,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
 # What the gateway still imports besides public names; the list only becomes shorter.
 _GATEWAY_INTERNALS = (
     *(f"dovetail.{layer}" for layer in ("wire", "spec", "core", "features", "eras", "runtime")),
-    *("dovetail.stores", "dovetail.net", "dovetail.tasks", "dovetail.cli"),
+    *("dovetail.net", "dovetail.tasks", "dovetail.cli"),
     *("dovetail.client.*", "dovetail.mount.*"),
 )
 

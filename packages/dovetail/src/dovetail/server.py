@@ -49,18 +49,17 @@ from dovetail.features.resource_lists import ResourceListOptions
 from dovetail.features.resources import ResourceOptions, Resources
 from dovetail.features.tools import ToolOptions, Tools
 from dovetail.runtime.auth_backend import AuthBackend
+from dovetail.runtime.bus import Bus, MemoryBus, SharedBus
 from dovetail.runtime.connection import Connection
 from dovetail.runtime.engine import Engine, Lifespan
 from dovetail.runtime.key_files import find_state_keys
 from dovetail.runtime.processes import Processes
 from dovetail.runtime.provider import Membership, Provider
 from dovetail.runtime.runner import HandlerRunner
-from dovetail.runtime.shared_bus import SharedBus
 from dovetail.runtime.state import open_state
 from dovetail.runtime.stateless import StatelessEndpoint
 from dovetail.spec.models import Icon, Implementation
 from dovetail.spec.revisions import LATEST_LEGACY, LEGACY, find_revision
-from dovetail.stores.bus import Bus, MemoryBus
 
 if TYPE_CHECKING:
     from dovetail.mount.mounts import Mounts

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 
 from dovetail.core.changes import ChangeEvent, ChangeKind
 from dovetail.errors import DovetailError
-from dovetail.stores.bus import Bus
+from dovetail.runtime.bus import Bus
 
 __all__ = ["ChangeFeed"]
 

@@ -20,9 +20,9 @@ from dovetail.core.link import SessionStateStore
 from dovetail.core.options import Options
 from dovetail.core.principal import Permission
 from dovetail.eras.select import Eras
+from dovetail.runtime.bus import Bus
 from dovetail.runtime.processes import Processes
 from dovetail.runtime.state import ServerState
-from dovetail.stores.bus import Bus
 from dovetail.wire import codec
 
 __all__ = ["HEALTH_PATHS", "READY_PATH", "Engine", "Lifespan", "PublicDocument", "find_health_page"]

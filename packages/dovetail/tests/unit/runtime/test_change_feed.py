@@ -7,8 +7,8 @@ import threading
 
 from dovetail.core.changes import ChangeEvent, ChangeKind
 from dovetail.errors import StoreError
+from dovetail.runtime.bus import MemoryBus
 from dovetail.runtime.change_feed import ChangeFeed
-from dovetail.stores.bus import MemoryBus
 from dovetail.tasks.views import Status, TaskView
 from tests.unit.fakes import settle
 from tests.unit.talk import run

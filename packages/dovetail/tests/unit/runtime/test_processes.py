@@ -13,7 +13,7 @@ import pytest
 from dovetail.core.changes import ChangeEvent, ChangeKind
 from dovetail.errors import StoreError
 from dovetail.runtime.processes import Processes
-from dovetail.runtime.shared_bus import SharedBus
+from dovetail.runtime.bus import SharedBus
 from dovetail.runtime.state import ServerState
 from dovetail.state import MemoryBackend
 from tests.patience import CAP

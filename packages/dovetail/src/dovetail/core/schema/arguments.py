@@ -44,7 +44,7 @@ PLAIN_DEFAULTS = (bool, int, float, str, bytes, type(None))
 DecodeArguments = Callable[[bytes], dict[str, Any]]
 
 
-class Provider(Protocol):
+class ParameterProvider(Protocol):
     """A function whose value a parameter gets, and the arguments that it takes itself."""
 
     @property
@@ -103,7 +103,7 @@ def arguments_schema(
     fn: Callable[..., Any],
     *,
     skip: Collection[str] = (),
-    providers: Sequence[Provider] = (),
+    providers: Sequence[ParameterProvider] = (),
     json_schema: dict[str, Any] | None = None,
     inline_refs: bool = False,
     accept_json_strings: bool = False,
@@ -168,7 +168,7 @@ def arguments_schema(
 
 
 def _parameters_of(
-    providers: Sequence[Provider], own: list[Parameter], where: str
+    providers: Sequence[ParameterProvider], own: list[Parameter], where: str
 ) -> list[Parameter]:
     """Return the parameters of the providers that the function does not have itself."""
     found = {each.name: each for each in own}
@@ -222,7 +222,7 @@ def _struct_to_dict(
 def _by_hand(
     fn: Callable[..., Any],
     skip: Collection[str],
-    providers: Sequence[Provider],
+    providers: Sequence[ParameterProvider],
     json_schema: dict[str, Any],
     repair: Callable[[Any, SchemaValidator], Any] | None,
     where: str,

@@ -33,9 +33,9 @@ from dovetail.errors import ShutdownError, StoreError
 from dovetail.runtime.change_feed import ChangeFeed
 from dovetail.runtime.engine import Engine
 from dovetail.runtime.processes import DEAD_AFTER, Processes
-from dovetail.stores.sessions import new_session_id
 from dovetail.transports.asgi.reply import Reply
 from dovetail.transports.streamable_http.legacy.answers import Answers
+from dovetail.transports.streamable_http.legacy.memory_sessions import new_session_id
 from dovetail.transports.streamable_http.legacy.session import HttpSession
 from dovetail.transports.streamable_http.legacy.stored_sessions import StoredSessions
 from dovetail.transports.streamable_http.legacy.stream_logs import (

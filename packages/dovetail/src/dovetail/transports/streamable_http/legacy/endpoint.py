@@ -18,7 +18,6 @@ from dovetail.runtime.message_handler import (
     finish_batch,
 )
 from dovetail.spec.revisions import HEADERLESS, LEGACY, Family, Revision, find_revision
-from dovetail.stores.sessions import MemorySessions
 from dovetail.transports.asgi.in_flight import HttpCounts
 from dovetail.transports.asgi.messages import (
     JSON,
@@ -32,6 +31,7 @@ from dovetail.transports.asgi.messages import (
     watch_for_disconnect,
 )
 from dovetail.transports.asgi.reply import Reply
+from dovetail.transports.streamable_http.legacy.memory_sessions import MemorySessions
 from dovetail.transports.streamable_http.legacy.post_link import (
     JsonPostLink,
     PostLink,

@@ -20,9 +20,8 @@ from dovetail.runtime.link import NullLink
 from dovetail.runtime.message_handler import ClientHandler
 from dovetail.spec.models import InitializeParams
 from dovetail.spec.revisions import Revision
-from dovetail.stores.events import MemoryEventLog
 from dovetail.transports.asgi.reply import Reply
-from dovetail.transports.streamable_http.legacy.streams import MemoryStream, Stream
+from dovetail.transports.streamable_http.legacy.streams import MemoryEventLog, MemoryStream, Stream
 from dovetail.wire import codec
 from dovetail.wire.messages import Notification
 

@@ -6,8 +6,8 @@ import pytest
 
 from dovetail.auth import Guard
 from dovetail.core.options import HTTP_DEFAULTS
-from dovetail.stores.sessions import MemorySessions
 from dovetail.transports.streamable_http.app import HttpApp
+from dovetail.transports.streamable_http.legacy.memory_sessions import MemorySessions
 from dovetail.transports.streamable_http.legacy.session import HttpSession
 from tests.unit.fakes import settle
 from tests.unit.talk import (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dovetail.stores.bus import MemoryBus
+from dovetail.runtime.bus import MemoryBus
 
 
 def test_all_subscribers_get_all_events_in_order() -> None:

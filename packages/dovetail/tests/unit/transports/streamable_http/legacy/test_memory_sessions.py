@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dovetail.errors import LimitError
-from dovetail.stores.sessions import MemorySessions
+from dovetail.transports.streamable_http.legacy.memory_sessions import MemorySessions
 
 
 class Clock:

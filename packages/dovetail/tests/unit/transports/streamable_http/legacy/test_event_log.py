@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dovetail.stores.events import MemoryEventLog
+from dovetail.transports.streamable_http.legacy.streams import MemoryEventLog
 
 
 def filled(*messages: bytes, stream: str = "7", limit: int = 100) -> MemoryEventLog:

@@ -1,17 +1,22 @@
-"""The event bus of a server with several processes: changes reach the clients of all of them."""
+"""The event bus of a server: changes reach its clients, also those of other processes.
+
+One process needs only a set of callbacks.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Generic, Protocol, TypeVar
 
 from msgspec import Struct
 
 from dovetail.core.changes import ChangeEvent, ChangeKind
 from dovetail.runtime.processes import Processes
-from dovetail.stores.bus import MemoryBus
 from dovetail.wire import codec
 
-__all__ = ["SharedBus"]
+__all__ = ["Bus", "MemoryBus", "SharedBus"]
+
+T = TypeVar("T")
 
 _TOPIC = "change"
 # What may have changed while messages of other processes were lost.
@@ -21,6 +26,41 @@ _MAY_HAVE_CHANGED = (
     ChangeKind.RESOURCES,
     ChangeKind.RESOURCE,
 )
+
+
+class Bus(Protocol[T]):
+    """Delivers events from publishers to subscribers."""
+
+    def publish(self, event: T) -> None:
+        """Call all subscribers; safe from any thread."""
+
+    def subscribe(self, listener: Callable[[T], None]) -> Callable[[], None]:
+        """Call `listener` for every event until the returned function is called."""
+
+
+class MemoryBus(Generic[T]):
+    """An event bus within one process."""
+
+    def __init__(self) -> None:
+        self._listeners: dict[int, Callable[[T], None]] = {}
+        self._next = 0
+
+    def publish(self, event: T) -> None:
+        """Call all subscribers in this thread."""
+        # A copy: other threads may subscribe or unsubscribe meanwhile.
+        for listener in tuple(self._listeners.values()):
+            listener(event)
+
+    def subscribe(self, listener: Callable[[T], None]) -> Callable[[], None]:
+        """Call `listener` for every event until the returned function is called."""
+        self._next += 1
+        number = self._next
+        self._listeners[number] = listener
+
+        def unsubscribe() -> None:
+            self._listeners.pop(number, None)
+
+        return unsubscribe
 
 
 class _Change(Struct, omit_defaults=True):

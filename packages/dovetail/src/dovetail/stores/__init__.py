@@ -1,1 +1,0 @@
-"""Stores for state outside a request: interfaces and in-process implementations."""
