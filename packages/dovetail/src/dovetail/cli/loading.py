@@ -118,6 +118,8 @@ def _members(value: Any) -> Iterator[Any]:
 
 # Functions that are called without being named on the command line.
 _FACTORIES = ("create_server", "make_server", "create_app")
+# Names that win over others.
+_USUAL = ("server", "mcp", "app")
 _GUARD = "dovetail.auth.guard"
 
 
@@ -184,10 +186,8 @@ def load(
     if isinstance(value, Server):
         return Loaded(text, (value,), guards=guards)
     if not is_asgi_app(value):
-        found = _kind(value) if name in names else "nothing"
-        raise UsageError(
-            f"{source.text!r} has no Server named {name!r}, but {found}; {_describe(names)}"
-        )
+        found = f": it is {_kind(value)}" if name in names else ""
+        raise UsageError(f"{source.text!r} has no Server named {name!r}{found}; {_describe(names)}")
     endpoints = tuple(find_endpoints(value))
     servers = {id(each.app.server): each.app.server for each in endpoints}
     if not servers:
@@ -207,12 +207,27 @@ def _choose(names: Mapping[str, Any], source: PythonSource) -> str:
     # Two names of one object count once; names with a leading underscore are ignored.
     public = {id(value): name for name, value in names.items() if not name.startswith("_")}
     for kind, candidates in _candidates({name: names[name] for name in public.values()}).items():
+        if len(candidates) > 1 and kind == "servers":
+            candidates = _prefer(candidates)
         if len(candidates) == 1:
             return next(iter(candidates))
         if candidates:
             choices = ", ".join(f"{source.text}:{name}" for name in candidates)
             raise UsageError(f"{source.text!r} has {len(candidates)} {kind}; choose one: {choices}")
     raise UsageError(f"{source.text!r} has no Server at its top level; {_describe(names)}")
+
+
+def _prefer(servers: Mapping[str, Server]) -> Mapping[str, Server]:
+    """The servers that are not mounted in another one; of these, the one with a usual name."""
+    mounted = {
+        id(provider)
+        for server in servers.values()
+        if server.provider.mounts is not None
+        for provider in server.provider.mounts.providers
+    }
+    outer = {name: each for name, each in servers.items() if id(each.provider) not in mounted}
+    usual = next((name for name in _USUAL if name in outer), None)
+    return outer if usual is None else {usual: outer[usual]}
 
 
 def _candidates(names: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
@@ -249,7 +264,8 @@ def _find_guards(names: Mapping[str, Any]) -> dict[str, Guard]:
 
 
 def _kind(value: Any) -> str:
-    return f"a {type(value).__name__}"
+    name = type(value).__name__
+    return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
 
 
 def _describe(names: Mapping[str, Any]) -> str:

@@ -60,12 +60,25 @@ def test_several_servers_need_a_name(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("a = Server('inner')\nb = Server('outer')\nb.mount(a, 'x')\n", "outer"),
+        ("one = Server('1')\nmcp = Server('2')\n", "2"),
+        ("app = Server('1')\nserver = Server('2')\nthird = Server('3')\n", "2"),
+        ("server = Server('1')\nouter = Server('2')\nouter.mount(server, 'x')\n", "2"),
+    ],
+)
+def test_one_of_several_servers_is_preferred(tmp_path: Path, text: str, found: str) -> None:
+    assert load_server(write(tmp_path, text)).name == found
+
+
+@pytest.mark.parametrize(
     ("text", "name", "problem"),
     [
         ("", "", "no Server at its top level; add `server = dovetail.Server"),
         ("_s = Server('s')", "", "no Server at its top level; its servers: _s"),
-        ("s = Server('s')", ":x", "has no Server named 'x', but nothing; its servers: s"),
-        ("s = Server('s')\nx = 5", ":x", "has no Server named 'x', but a int; its servers: s"),
+        ("s = Server('s')", ":x", "has no Server named 'x'; its servers: s"),
+        ("s = Server('s')\nx = 5", ":x", "has no Server named 'x': it is an int; its servers: s"),
     ],
 )
 def test_a_missing_server_is_reported_with_the_alternatives(
@@ -117,8 +130,8 @@ def test_an_async_factory_runs_where_the_caller_says(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "problem"),
     [
-        (":wrong", r"wrong\(\) in .* returned a int; expected a Server or an ASGI application"),
-        (":needs", "has no Server named 'needs', but a function; its factories: create_server"),
+        (":wrong", r"wrong\(\) in .* returned an int; expected a Server or an ASGI application"),
+        (":needs", "has no Server named 'needs': it is a function; its factories: create_server"),
     ],
 )
 def test_a_factory_that_does_not_fit_is_reported(tmp_path: Path, name: str, problem: str) -> None:
