@@ -10,6 +10,7 @@ A repeated key makes a list if the schema allows one.
 from __future__ import annotations
 
 import difflib
+import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -149,7 +150,18 @@ def _parse_json(text: str, key: str) -> Any:
     try:
         return codec.decode_json(text.encode())
     except msgspec.ValidationError as error:
-        raise UsageError(f"{key}: {text!r} is not valid JSON: {error}") from None
+        raise UsageError(f"{key}: {text!r} is not valid JSON: {_locate(text, error)}") from None
+
+
+def _locate(text: str, error: Exception) -> str:
+    """What is wrong and where; the decoder that is used does not always say."""
+    try:
+        json.loads(text)
+    except json.JSONDecodeError as found:
+        if not text[found.pos :].strip():
+            return "it ends too early; is a bracket or a quote missing?"
+        return f"{found.msg} at character {found.pos + 1}, {text[found.pos : found.pos + 20]!r}"
+    return str(error)
 
 
 def _extend(

@@ -12,7 +12,12 @@ from typing import Any, TextIO
 import click
 
 from dovetail.cli.arguments import find_named, parse_arguments, parse_object, split_pair
-from dovetail.cli.client_runs import run_with_client, start_conversation
+from dovetail.cli.client_runs import (
+    describe_unavailable,
+    find_unavailable,
+    run_with_client,
+    start_conversation,
+)
 from dovetail.cli.failures import FAILED_CALL, WRONG_USAGE, Failure, or_fail
 from dovetail.cli.log_format import escape_control
 from dovetail.cli.options import ANSWER_OPTIONS, TARGET_OPTIONS, with_options
@@ -60,7 +65,11 @@ def call(
 
     async def call_tool(client: Client) -> CallResult | Any:
         hint = hidden_hint(target, tool_name)
-        tool = find_named(tool_name, "tool", await client.list_tools(), hint)
+        tools = await client.list_tools()
+        if all(tool.name != tool_name for tool in tools):
+            down = describe_unavailable(await find_unavailable(client))
+            hint += "".join(f"; {text}" for text in down)
+        tool = find_named(tool_name, "tool", tools, hint)
         arguments = {} if as_object is None else parse_object(as_object)
         arguments.update(parse_arguments(pairs, tool.input_schema))
         params = {"name": tool.name, "arguments": arguments}

@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, TypeVar
+from urllib.parse import urlsplit
 
 import click
 import msgspec
@@ -27,6 +28,7 @@ from dovetail.errors import (
     RpcError,
     UsageError,
 )
+from dovetail.mount.mounts import UNAVAILABLE
 from dovetail.server import Server
 from dovetail.spec.models import LogParams, ProgressParams
 
@@ -37,7 +39,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "close_server",
+    "describe_unavailable",
     "find_auth",
+    "find_unavailable",
     "make_client",
     "read_line",
     "run_with_client",
@@ -315,9 +319,32 @@ def run_with_client(
     except UsageError as error:
         raise Failure(str(error), WRONG_USAGE) from None
     except (DovetailError, TimeoutError) as error:
-        raise Failure(
-            _explain(error, options), FAILED_CALL if is_open else COULD_NOT_START
-        ) from None
+        text = _explain(error, options) + _path_hint(error, target)
+        raise Failure(text, FAILED_CALL if is_open else COULD_NOT_START) from None
+
+
+def _path_hint(error: Exception, target: Target) -> str:
+    """Where the endpoint may be if there is none at a URL without a path."""
+    url = target.get("url") if isinstance(target, Mapping) else target
+    if not isinstance(url, str) or not is_url(url) or "404" not in str(error):
+        return ""
+    path = urlsplit(url).path
+    return "" if path.strip("/") else f"; the endpoint usually is {url.rstrip('/')}/mcp"
+
+
+async def find_unavailable(client: Client) -> Mapping[str, str]:
+    """The upstream servers that a gateway cannot reach, each with the reason."""
+    if "tools" not in client.capabilities:
+        return {}
+    result = await client.request("tools/list", {})
+    meta = result.get("_meta") if isinstance(result, dict) else None
+    found = meta.get(UNAVAILABLE) if isinstance(meta, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def describe_unavailable(unavailable: Mapping[str, str]) -> list[str]:
+    """A sentence for each upstream server that is unavailable."""
+    return [f"The upstream {name!r} is unavailable: {why}" for name, why in unavailable.items()]
 
 
 def _explain(error: Exception, options: TargetOptions) -> str:

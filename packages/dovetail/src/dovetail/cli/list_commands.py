@@ -11,7 +11,14 @@ import click
 import msgspec
 
 from dovetail.cli.arguments import find_named
-from dovetail.cli.client_runs import close_server, make_client, run_with_client
+from dovetail.cli.client_runs import (
+    close_server,
+    describe_unavailable,
+    find_unavailable,
+    make_client,
+    run_with_client,
+)
+from dovetail.cli.log_format import escape_control
 from dovetail.cli.options import TARGET_OPTIONS, with_options
 from dovetail.cli.printing import (
     Listing,
@@ -217,6 +224,8 @@ def list_command(
         print_json(listing)
     else:
         print_listing(listing)
+        for text in describe_unavailable(listing.unavailable):
+            click.echo(escape_control(text), err=True)
 
 
 async def _read_listing(client: Client) -> Listing:
@@ -227,6 +236,7 @@ async def _read_listing(client: Client) -> Listing:
         prompts=await client.list_prompts(),
         resources=await client.list_resources(),
         templates=await client.list_templates(),
+        unavailable=await find_unavailable(client),
     )
 
 

@@ -262,7 +262,7 @@ def format_literal(value: Any) -> str:
 _INDENT = 2
 
 
-class Listing(msgspec.Struct, kw_only=True):
+class Listing(msgspec.Struct, kw_only=True, omit_defaults=True):
     """Everything a server offers."""
 
     capabilities: Mapping[str, Any]
@@ -270,6 +270,8 @@ class Listing(msgspec.Struct, kw_only=True):
     prompts: list[Prompt]
     resources: list[Resource]
     templates: list[ResourceTemplate]
+    # The upstream servers of a gateway that it cannot reach, with the reason.
+    unavailable: Mapping[str, str] = {}
 
 
 def print_listing(listing: Listing) -> None:

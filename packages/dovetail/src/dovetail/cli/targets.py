@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import os
 import re
+import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -43,6 +44,9 @@ __all__ = [
 
 # A token (RFC 9110 section 5.6.2), which is the syntax of a header name.
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+# A host and a port, without the scheme of a URL.
+_ADDRESS = re.compile(r"[\w.-]+:[0-9]+(/\S*)?")
+_LOCAL = Principal("local")
 
 
 def read_headers(lines: Sequence[str], token_env: str | None) -> dict[str, str]:
@@ -199,8 +203,11 @@ def find_target(text: str | None, command: Sequence[str], options: TargetOptions
         require_module(text, options.as_module)
     source = None if text is None or command or is_remote else parse_source(text)
     is_module = source is not None and (options.as_module or source.is_module)
-    is_file = source is not None and source.file is not None
-    is_file = is_file and (source.can_be_found or not set(text or "") & set(" \t"))
+    is_file = (
+        source is not None
+        and source.file is not None
+        and (source.can_be_found or not set(text or "") & set(" \t"))
+    )
     is_local = (is_file or is_module) and not options.stdio
     _check_options(options, is_remote, given, is_local=is_local)
     if command:
@@ -209,11 +216,15 @@ def find_target(text: str | None, command: Sequence[str], options: TargetOptions
         raise Failure(
             "Missing target; expected FILE.py, PACKAGE.MODULE, a URL, or -- COMMAND", WRONG_USAGE
         )
+    if not is_local and not is_module and shutil.which(text) is None and _ADDRESS.fullmatch(text):
+        raise Failure(f"{text!r} is no URL; did you mean http://{text}?", WRONG_USAGE)
     if not is_local:
         return [sys.executable, "-m", "dovetail", "run", text] if is_module else text
     server = _load(text, options)
     if options.caller is None:
-        return server
+        # As over stdio, the caller is the local user, so session state works. Unlike there, it
+        # needs --scope for tools with scopes, which shows who may use them.
+        return LocalCaller(server, _LOCAL)
     scopes = or_fail(lambda: read_scopes(options.scopes, "--scope"))
     return LocalCaller(server, or_fail(lambda: Principal(options.caller or "", scopes)))
 

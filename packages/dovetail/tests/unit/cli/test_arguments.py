@@ -118,3 +118,17 @@ def test_all_arguments_may_be_one_object() -> None:
         parse_object("[1]")
     with pytest.raises(UsageError, match=r"--args: '{' is not valid JSON"):
         parse_object("{")
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ('{"a": 1', "it ends too early; is a bracket or a quote missing?"),
+        ("{a: 1}", "at character 2, 'a: 1}'"),
+        ('{"a": 1,, "b": 2}', "at character 9, ', \"b\": 2}'"),
+    ],
+)
+def test_invalid_json_is_located(text: str, problem: str) -> None:
+    with pytest.raises(UsageError, match=r"--args: .* is not valid JSON: ") as caught:
+        parse_object(text)
+    assert problem in str(caught.value)

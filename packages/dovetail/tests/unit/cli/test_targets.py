@@ -54,7 +54,8 @@ def _refused(*words: str) -> Result:
         async with fake_http(_refuse) as fake:
             return await asyncio.to_thread(dovetail, words[0], fake.url, *words[1:])
 
-    return run(use())
+    result: Result = run(use())
+    return result
 
 
 def test_a_server_without_a_login_asks_for_a_key() -> None:
@@ -317,3 +318,67 @@ def test_env_needs_a_name_and_an_equals_sign() -> None:
     assert seen["env"] == {"A": "b=c", "D": ""}
     refused = CliRunner().invoke(command, ["--env", "=x"])
     assert refused.exit_code == 2 and "expected NAME=VALUE" in refused.output
+
+
+@pytest.mark.parametrize("text", ["localhost:8000/mcp", "127.0.0.1:8000", "shop.example:80/a/b"])
+def test_a_url_without_its_scheme_is_suggested(text: str) -> None:
+    result = dovetail("list", text)
+    assert result.exit_code == 2
+    assert result.stderr == f"dovetail: {text!r} is no URL; did you mean http://{text}?\n"
+
+
+def test_the_usual_path_is_suggested_for_a_url_without_one() -> None:
+    async def answer(heard: Heard, wire: Wire) -> None:
+        await wire.respond(404, b"")
+
+    async def use() -> tuple[str, Result]:
+        async with fake_http(answer) as fake:
+            url = fake.url.removesuffix("/mcp")
+            return url, await asyncio.to_thread(dovetail, "list", url)
+
+    url, result = run(use())
+    assert result.stderr.endswith(f"; the endpoint usually is {url}/mcp\n")
+
+
+def test_a_file_is_called_as_the_local_user(tmp_path: Path) -> None:
+    file = tmp_path / "counter.py"
+    file.write_text(
+        "from dovetail import Context, Server\n"
+        "server = Server('counter')\n"
+        "@server.tool\n"
+        "async def count(ctx: Context) -> int:\n"
+        "    number = await ctx.session_state.get('n', 0) + 1\n"
+        "    await ctx.session_state.set('n', number)\n"
+        "    return number\n"
+        "@server.tool(scopes={'admin'})\n"
+        "def wipe() -> str:\n"
+        "    return 'wiped'\n"
+    )
+    assert dovetail("call", str(file), "count").stdout == "1\n"
+    # The local user has no scopes, so --scope shows what a caller with scopes can do.
+    assert "needs scopes: --as NAME --scope admin" in dovetail("call", str(file), "wipe").stderr
+
+
+GATEWAY = """
+from dovetail import Proxy, Server
+
+server = Server("front")
+server.mount(Proxy(["false"], name="shop"), prefix="shop")
+
+
+@server.tool
+def here() -> str:
+    return "here"
+"""
+
+
+def test_upstreams_that_are_unavailable_are_shown(tmp_path: Path) -> None:
+    file = tmp_path / "front.py"
+    file.write_text(GATEWAY)
+    listed = dovetail("list", str(file))
+    assert "here()" in listed.stdout
+    assert "The upstream 'shop' is unavailable: " in listed.stderr
+    assert "shop" in json.loads(dovetail("list", str(file), "--json").stdout)["unavailable"]
+    called = dovetail("call", str(file), "shop_hello")
+    assert "no tool 'shop_hello'" in called.stderr
+    assert "The upstream 'shop' is unavailable: " in called.stderr
