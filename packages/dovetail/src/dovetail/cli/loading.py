@@ -26,6 +26,8 @@ from dovetail.cli.sources import (
     parse_source,
 )
 from dovetail.errors import MissingPackageError, TransportError, UsageError
+from dovetail.runtime.key_files import KEYS_FILE
+from dovetail.runtime.state import CLUSTER
 from dovetail.server import Server
 
 if TYPE_CHECKING:
@@ -217,7 +219,7 @@ def _choose(names: Mapping[str, Any], source: PythonSource) -> str:
     raise UsageError(f"{source.text!r} has no Server at its top level; {_describe(names)}")
 
 
-def _prefer(servers: Mapping[str, Server]) -> Mapping[str, Server]:
+def _prefer(servers: Mapping[str, Server]) -> dict[str, Any]:
     """The servers that are not mounted in another one; of these, the one with a usual name."""
     mounted = {
         id(provider)
@@ -296,6 +298,8 @@ class _LoadErrors:
             return
         if isinstance(error, UsageError) and not _has_author_frames(frames):
             return
+        if isinstance(error, UsageError) and _is_about_settings(frames):
+            raise TransportError(str(error)) from None
         hint = find_missing_neighbour(self._source, error)
         text = f"{self._source.text!r} failed to load:\n{format_author_frames(error)}{hint}"
         raise TransportError(text) from None
@@ -311,6 +315,19 @@ def _is_author_frame(file: str) -> bool:
 
 def _has_author_frames(frames: TracebackType | None) -> bool:
     return any(_is_author_frame(frame.f_code.co_filename) for frame, _ in traceback.walk_tb(frames))
+
+
+# The modules that read the settings of a cluster from the environment.
+_SETTINGS = tuple(
+    os.path.join(_OWN_FOLDER, "runtime", name) for name in ("state.py", "key_files.py")
+)
+
+
+def _is_about_settings(frames: TracebackType | None) -> bool:
+    """Whether an error is about --cluster or --state-keys, and not about the author's line."""
+    if not any(os.environ.get(name) for name in (CLUSTER, KEYS_FILE)):
+        return False
+    return any(frame.f_code.co_filename in _SETTINGS for frame, _ in traceback.walk_tb(frames))
 
 
 def format_author_frames(error: BaseException) -> str:

@@ -477,6 +477,8 @@ def test_a_cluster_without_state_keys_is_refused(file: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, timeout=CAP, check=False)
     assert done.returncode == 4
     assert "dovetail keys state > state.keys" in done.stderr
+    # One line: the line of the file that makes the server is not at fault.
+    assert done.stderr.count("\n") == 1
 
 
 def test_servers_find_the_cluster_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
