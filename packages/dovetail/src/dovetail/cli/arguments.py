@@ -2,13 +2,14 @@
 
     key=value    converted to the type in the schema; a string by default
     key:=JSON    JSON, whatever the schema says
-    key=@file    the text of a file, converted like any other value
+    key=@file    the text of a file, converted like any other value; in base64 for binary data
 
 A repeated key makes a list if the schema allows one.
 """
 
 from __future__ import annotations
 
+import base64
 import difflib
 import json
 import re
@@ -53,7 +54,8 @@ def parse_arguments(
         if match["sign"] == ":=":
             value = _parse_json(match["value"], key)
         else:
-            value = parse_value(_read_text(match["value"], key), key, wanted, schema)
+            text = _read_text(match["value"], key, is_base64=_is_base64(wanted, schema))
+            value = parse_value(text, key, wanted, schema)
         if key in arguments:
             value = _extend(arguments[key], value, key, wanted, schema)
         arguments[key] = value
@@ -89,11 +91,25 @@ def _find_property(key: str, schema: Mapping[str, Any], owner: str) -> Mapping[s
     return {}
 
 
-def _read_text(value: str, key: str) -> str:
+def _is_base64(wanted: Any, schema: Mapping[str, Any], depth: int = 0) -> bool:
+    """Whether a schema asks for binary data."""
+    wanted = resolve(wanted, schema)
+    if wanted.get("contentEncoding") == "base64":
+        return True
+    inner = [branch for _, branch in variants(wanted, schema)] if depth < _MAX_UNIONS else []
+    items = wanted.get("items")
+    return any(
+        _is_base64(each, schema, depth + 1)
+        for each in [*inner, *([items] if depth < _MAX_UNIONS and items is not None else [])]
+    )
+
+
+def _read_text(value: str, key: str, *, is_base64: bool) -> str:
     if not value.startswith("@"):
         return value
     try:
-        return Path(value[1:]).read_text("utf-8")
+        data = Path(value[1:]).read_bytes()
+        return base64.b64encode(data).decode() if is_base64 else data.decode()
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{key}: cannot read {value[1:]!r}: {error}") from None
 

@@ -6,7 +6,9 @@ import base64
 import binascii
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any, TextIO
 
 import click
@@ -30,7 +32,17 @@ from dovetail.cli.printing import (
 )
 from dovetail.cli.targets import TargetOptions, find_target, hidden_hint, split_words
 from dovetail.client import CallResult, Change, Client, ReadResult
-from dovetail.spec.models import BlobContents, Completion, GetPromptResult, Prompt, ResourceContents
+from dovetail.spec.models import (
+    AudioContent,
+    BlobContents,
+    Completion,
+    ContentBlock,
+    EmbeddedResource,
+    GetPromptResult,
+    ImageContent,
+    Prompt,
+    ResourceContents,
+)
 from dovetail.wire import codec
 
 __all__ = ["call", "complete", "prompt", "read", "subscribe"]
@@ -39,6 +51,13 @@ __all__ = ["call", "complete", "prompt", "read", "subscribe"]
 @click.command()
 @click.argument("words", nargs=-1, metavar="TARGET TOOL [KEY=VALUE]...")
 @click.option("--args", "as_object", metavar="JSON", help="Pass all arguments as one JSON object.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="Save the image, audio or binary data of the result in FILE.",
+)
 @with_options(ANSWER_OPTIONS)
 @with_options(TARGET_OPTIONS)
 @click.pass_obj
@@ -47,16 +66,19 @@ def call(
     /,
     words: tuple[str, ...],
     as_object: str | None,
+    output: str | None,
     as_json: bool,
     **given: Any,
 ) -> None:
     """Call a tool and print its result.
 
     KEY=VALUE passes an argument, converted to the type in the tool's schema. KEY:=JSON passes
-    JSON. KEY=@FILE passes the text of a file. Repeat a KEY to pass a list. Omit TARGET if a
-    command follows after `--`. If the tool asks a question, answer it in the terminal, or pass
-    --answer or --yes.
+    JSON. KEY=@FILE passes a file: its text, or its bytes if the tool takes bytes. Repeat a
+    KEY to pass a list. Omit TARGET if a command follows after `--`. If the tool asks a
+    question, answer it in the terminal, or pass --answer or --yes.
     """
+    if output is not None and as_json:
+        raise Failure("-o and --json exclude each other; give one", WRONG_USAGE)
     options = TargetOptions(**given)
     conversation = start_conversation(options)
     usage = "call TARGET TOOL [KEY=VALUE]..."
@@ -83,12 +105,44 @@ def call(
 
     result = run_with_client(target, options, call_tool, conversation)
     if isinstance(result, CallResult):
-        print_result(result)
+        rest = result if output is None or result.is_error else _save_binary(result, output)
+        print_result(rest)
         is_error = result.is_error
     else:
         print_json(result)
         is_error = isinstance(result, dict) and result.get("isError") is True
     raise SystemExit(FAILED_CALL if is_error else 0)
+
+
+def _save_binary(result: CallResult, file: str) -> CallResult:
+    """Write the binary content of a result to a file; returns the result without it."""
+    found = [(block, data) for block in result.content if (data := _find_binary(block))]
+    if len(found) != 1:
+        raise Failure(
+            f"-o: the result has {len(found)} images, sounds and binary resources; expected one",
+            FAILED_CALL,
+        )
+    [(saved, text)] = found
+    try:
+        data = base64.b64decode(text, validate=True)
+        Path(file).write_bytes(data)
+    except binascii.Error:
+        raise Failure("-o: the result has invalid base64", FAILED_CALL) from None
+    except OSError as error:
+        raise Failure(f"-o: cannot write {file!r}: {error.strerror}", WRONG_USAGE) from None
+    click.echo(f"Saved {len(data)} bytes in {file}", err=True)
+    return replace(result, content=[block for block in result.content if block is not saved])
+
+
+def _find_binary(block: ContentBlock) -> str | None:
+    """The base64 text of a block with binary data."""
+    match block:
+        case ImageContent() | AudioContent():
+            return block.data
+        case EmbeddedResource(resource=BlobContents(blob=blob)):
+            return blob
+        case _:
+            return None
 
 
 @click.command()

@@ -8,12 +8,13 @@ import math
 import os
 import sys
 from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 import click
 import msgspec
 from rich.console import Console
+from rich.text import Text
 
 from dovetail.cli.failures import COULD_NOT_START, FAILED_CALL, WRONG_USAGE, Failure, or_fail
 from dovetail.cli.log_format import escape_control
@@ -31,6 +32,7 @@ from dovetail.errors import (
 from dovetail.mount.mounts import UNAVAILABLE
 from dovetail.server import Server
 from dovetail.spec.models import LogParams, ProgressParams
+from dovetail.wire import codec
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -51,6 +53,10 @@ __all__ = [
 T = TypeVar("T")
 
 
+# Members of a log message with its text.
+_MESSAGE = ("message", "msg", "event")
+
+
 class Display:
     """The messages of one call."""
 
@@ -61,8 +67,7 @@ class Display:
     def show_log(self, message: LogParams) -> None:
         """Print a log message, above the bar if there is one."""
         logger = f" {message.logger}" if message.logger else ""
-        data = message.data if isinstance(message.data, str) else repr(message.data)
-        self._print(f"[{message.level}{logger}] {data}")
+        self._print(f"[{message.level}{logger}] {_describe_data(message.data)}")
 
     def show_progress(self, progress: ProgressParams) -> None:
         """Move the bar, or print a line."""
@@ -97,7 +102,26 @@ class Display:
         return bar, bar.add_task("", total=None, text="")
 
     def _print(self, line: str) -> None:
+        if self._bar is not None:
+            # The bar is drawn again below the line.
+            self._bar[0].console.print(Text(escape_control(line)), soft_wrap=True)
+            return
         click.echo(escape_control(line) if self._is_terminal else line, err=True)
+
+
+def _describe_data(data: Any) -> str:
+    """The data of a log message as text: an object as its message and `key=value`."""
+    if isinstance(data, str):
+        return data
+    if not isinstance(data, dict):
+        return codec.encode(data).decode()
+    names = [name for name in _MESSAGE if isinstance(data.get(name), str)][:1]
+    fields = [
+        f"{key}={value if isinstance(value, str) else codec.encode(value).decode()}"
+        for key, value in data.items()
+        if key not in names
+    ]
+    return " ".join([*(data[name] for name in names), *fields])
 
 
 # URLElicitationRequiredError (2025-11-25 client/elicitation)

@@ -168,3 +168,52 @@ def test_progress_starts_the_time_limit_of_a_call_again() -> None:
 
     with pytest.raises(TimeoutError, match="within 1000 s of its last progress"):
         asyncio.run(use())
+
+
+PHOTOS = """
+from dovetail import Context, Image, Server
+
+server = Server("photos")
+
+
+@server.tool
+async def upload(data: bytes, ctx: Context) -> str:
+    ctx.log.info({"message": "working", "step": 0, "tags": ["a"]})
+    return str(len(data))
+
+
+@server.tool
+def picture(text: str = "") -> list[str | Image]:
+    return ["a dot", Image(b"\\x89PNG\\xff", "image/png")]
+
+
+@server.tool
+def nothing() -> str:
+    return "no picture"
+"""
+
+
+def test_binary_data_comes_from_a_file_and_goes_to_one(tmp_path: Path) -> None:
+    server, data, saved = (tmp_path / name for name in ("photos.py", "a.bin", "b.png"))
+    server.write_text(PHOTOS)
+    data.write_bytes(b"\x89\xff\x00")
+    uploaded = dovetail("call", str(server), "upload", f"data=@{data}")
+    assert (uploaded.stdout, uploaded.exit_code) == ("3\n", 0)
+    # A log message is text, not a Python object.
+    assert uploaded.stderr == '[info] working step=0 tags=["a"]\n'
+    got = dovetail("call", str(server), "picture", "-o", str(saved))
+    assert got.stdout == "a dot\n"
+    assert got.stderr == f"Saved 5 bytes in {saved}\n"
+    assert saved.read_bytes() == b"\x89PNG\xff"
+    missing = dovetail("call", str(server), "nothing", "-o", str(saved))
+    assert missing.exit_code == 1
+    assert "-o: the result has 0 images" in missing.stderr
+
+
+def test_a_log_message_does_not_leave_a_copy_of_the_bar() -> None:
+    with open_terminal("call", SURVEY, "work") as terminal:
+        assert terminal.wait() == 0
+    log = terminal.output.index("[info] half")
+    # The line of the bar is erased before the message is written.
+    line = terminal.output[:log].rpartition("\n")[2].rpartition("\r")[2]
+    assert "━" not in line
