@@ -12,8 +12,8 @@ import pytest
 
 from dovetail.core.changes import ChangeEvent, ChangeKind
 from dovetail.errors import StoreError
-from dovetail.runtime.processes import Processes
 from dovetail.runtime.bus import SharedBus
+from dovetail.runtime.processes import Processes
 from dovetail.runtime.state import ServerState
 from dovetail.state import MemoryBackend
 from tests.patience import CAP
