@@ -21,9 +21,11 @@ from dovetail.cli.run_stdio import run_file
 from dovetail.cli.settings import (
     CLUSTER_OPTIONS,
     CONSOLE_OPTIONS,
+    DEBUG_OPTION,
     GUARD_OPTIONS,
     HTTP_OPTIONS,
     LOG_FORMAT_OPTION,
+    LOG_LEVEL_OPTION,
     OPEN_OPTION,
     PATH_OPTION,
     RELOAD_OPTION,
@@ -107,8 +109,9 @@ def app() -> None:
 @app.command()
 @click.argument("file", metavar="FILE[:NAME] [-- ARGUMENTS...]")
 @with_options((MODULE_OPTION,))
-@with_options((*HTTP_OPTIONS, PATH_OPTION, LOG_FORMAT_OPTION, REST_OPTION))
-@with_options((*CONSOLE_OPTIONS, *CLUSTER_OPTIONS, RELOAD_OPTION, OPEN_OPTION, *GUARD_OPTIONS))
+@with_options((*HTTP_OPTIONS, PATH_OPTION, LOG_FORMAT_OPTION, LOG_LEVEL_OPTION, REST_OPTION))
+@with_options((*CONSOLE_OPTIONS, *CLUSTER_OPTIONS, RELOAD_OPTION, DEBUG_OPTION, OPEN_OPTION))
+@with_options(GUARD_OPTIONS)
 @click.pass_obj
 def run(arguments: list[str] | None, /, file: str, as_module: bool, **given: Any) -> None:
     """Serve the Server in FILE over stdio, or over HTTP with --http.
@@ -116,10 +119,11 @@ def run(arguments: list[str] | None, /, file: str, as_module: bool, **given: Any
     FILE may be a module: PACKAGE.MODULE[:NAME]. The server finds the ARGUMENTS in sys.argv[1:].
     """
     require_module(file, as_module)
-    reload = given["reload"]
+    reload, debug = given["reload"], given["debug"]
     guard, http = or_fail(lambda: read_settings(given))
     if http is None:
-        raise SystemExit(run_file(file, guard, reload=reload, arguments=arguments or ()))
+        code = run_file(file, guard, reload=reload, debug=debug, arguments=arguments or ())
+        raise SystemExit(code)
     from dovetail.cli.run_http import run_http  # noqa: PLC0415 - uvicorn
 
     raise SystemExit(run_http(file, http, arguments or ()))

@@ -9,7 +9,18 @@ import logging
 import re
 import sys
 
-__all__ = ["choose_log_format", "chosen_log_format", "escape_control", "log_requests", "write_line"]
+__all__ = [
+    "LOG_LEVELS",
+    "choose_log_format",
+    "choose_log_level",
+    "chosen_log_format",
+    "chosen_log_level",
+    "escape_control",
+    "log_requests",
+    "write_line",
+]
+
+LOG_LEVELS = ("debug", "info", "warning", "error")
 
 # Characters that move the cursor or start an escape sequence, except tab and newline.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -21,9 +32,10 @@ def escape_control(text: str) -> str:
 
 
 class _Chosen:
-    """The format of this process."""
+    """The format and the level of this process."""
 
     is_json = False
+    level: str | None = None
 
 
 def choose_log_format(value: str) -> None:
@@ -38,6 +50,24 @@ def choose_log_format(value: str) -> None:
 def chosen_log_format() -> str:
     """Return the format of this process."""
     return "json" if _Chosen.is_json else "text"
+
+
+def choose_log_level(level: str | None) -> None:
+    """Write log lines from this level on to stderr; None leaves logging as it is."""
+    _Chosen.level = level
+    if level is None:
+        return
+    root = logging.getLogger()
+    root.setLevel(level.upper())
+    if not root.handlers:
+        handler = logging.StreamHandler(sys.stderr)
+        handler.setFormatter(_make_formatter("%(levelname)s %(name)s: %(message)s"))
+        root.addHandler(handler)
+
+
+def chosen_log_level() -> str | None:
+    """Return the level of this process, if one was chosen."""
+    return _Chosen.level
 
 
 def _make_formatter(text: str | None = None) -> logging.Formatter:

@@ -21,6 +21,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dovetail.cli.debugging import expose_crashes
 from dovetail.cli.loading import AppEndpoint, Loaded, choose_guard, guard_flags, load
 from dovetail.cli.log_format import log_requests, write_line
 from dovetail.cli.process import ExitDeadline, tune_gc
@@ -245,6 +246,8 @@ class _Site:
         """
         self._run = run
         self.servers = loaded.servers
+        if (run.debug or run.reload) and is_loopback(run.host):
+            expose_crashes(self.servers)
         endpoints = [*loaded.endpoints]
         warnings: list[str] = []
         self.app: ServedApp

@@ -32,11 +32,13 @@ def run_file(
     guard: GuardSettings | None = None,
     *,
     reload: bool = False,
+    debug: bool = False,
     arguments: Sequence[str] = (),
 ) -> int:
     """Serve until stdin is closed; with `reload`, until a Python file in the folder changes.
 
-    `arguments`: those of the server, in its `sys.argv[1:]`.
+    `arguments`: those of the server, in its `sys.argv[1:]`. `debug` and `reload` send tracebacks
+    of tools to the client.
     Returns the exit code: 2 for a file without a server, 4 for a file that fails to load.
     """
     # Before the file is loaded: later changes end the server.
@@ -50,6 +52,11 @@ def run_file(
             return _report(error, 2)
         except TransportError as error:
             return _report(error, 4)
+        if debug or reload:
+            # Only this command has a debug mode, and it takes time to import.
+            from dovetail.cli.debugging import expose_crashes  # noqa: PLC0415
+
+            expose_crashes(loaded.servers)
         for warning in warnings:
             write_line(f"Warning: {warning}", logging.WARNING)
         return run_server(server, auth, runner=runner, changed=changed)

@@ -16,7 +16,7 @@ import click
 
 from dovetail.auth import GuardSettings
 from dovetail.cli import WORKER
-from dovetail.cli.log_format import choose_log_format
+from dovetail.cli.log_format import LOG_LEVELS, choose_log_format, choose_log_level
 from dovetail.cli.options import OptionMaker, find_given
 from dovetail.core.options import HttpAppOptions, HttpParser
 from dovetail.errors import UsageError
@@ -27,9 +27,11 @@ from dovetail.wire import codec
 __all__ = [
     "CLUSTER_OPTIONS",
     "CONSOLE_OPTIONS",
+    "DEBUG_OPTION",
     "GUARD_OPTIONS",
     "HTTP_OPTIONS",
     "LOG_FORMAT_OPTION",
+    "LOG_LEVEL_OPTION",
     "OPEN_OPTION",
     "PATH_OPTION",
     "RELOAD_OPTION",
@@ -41,6 +43,7 @@ __all__ = [
     "read_settings",
 ]
 
+_DEFAULT_PORT = 8000
 _ADDRESS = re.compile(r"(?:(?P<host>\[[^\[\]]+\]|[^\[\]:]+):)?(?P<port>[0-9]+)")
 
 
@@ -60,6 +63,7 @@ class WorkerSettings:
     state_key: str = field(repr=False)
     folder: str
     log_format: str
+    log_level: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,6 +119,10 @@ class HttpSettings:
         False,
         "Restart over HTTP, or end over stdio, when a Python file in the folder of FILE changes.",
     )
+    debug: bool = _setting(
+        False,
+        "Show callers on this machine where a tool crashed; --reload sets it.",
+    )
     worker: WorkerSettings | None = None
 
     def __post_init__(self) -> None:
@@ -160,16 +168,17 @@ def read_settings(
     guard = replace(guard or GuardSettings(), **chosen)
     _check_guard(guard)
     http = {name: given.pop(name) for name in _HTTP_NAMES if name in given}
-    address = given.pop("address", None) or default_address
+    address = _read_address(given) or default_address
     worker = os.environ.pop(WORKER, None)
     if worker is not None:
         # Handlers and their child processes must not see it.
         settings = codec.decode_as(HttpSettings, worker.encode())
         assert settings.worker is not None
         choose_log_format(settings.worker.log_format)
+        choose_log_level(settings.worker.log_level)
         return settings.guard, settings
     if address is None:
-        names = find_given(click.get_current_context(), http.keys() - {"reload"})
+        names = find_given(click.get_current_context(), http.keys() - {"reload", "debug"})
         if names:
             raise UsageError(f"{', '.join(names)}: requires --http")
         return guard, None
@@ -179,6 +188,19 @@ def read_settings(
         if value := http.pop(name, None):
             app[name] = value  # type: ignore[literal-required]
     return guard, HttpSettings(host=host, port=port, app=app, guard=guard, **http)
+
+
+def _read_address(given: dict[str, Any]) -> str | None:
+    """The address of --http, or of its aliases --host and --port."""
+    address: str | None = given.pop("address", None)
+    host, port = given.pop("host", None), given.pop("port", None)
+    if host is None and port is None:
+        return address
+    if address is not None:
+        raise UsageError("--host and --port are another way to write --http; give one of them")
+    name = host or "127.0.0.1"
+    in_brackets = f"[{name}]" if ":" in name and not name.startswith("[") else name
+    return f"{in_brackets}:{_DEFAULT_PORT if port is None else port}"
 
 
 def _check_guard(guard: GuardSettings) -> None:
@@ -236,6 +258,8 @@ HTTP_OPTIONS: Sequence[OptionMaker] = (
         metavar="[HOST:]PORT",
         help="Serve over HTTP at this address; port 0 picks a free port.",
     ),
+    click.option("--host", metavar="HOST", help="With --port, the same as --http HOST:PORT."),
+    click.option("--port", type=click.IntRange(0, 65535), metavar="PORT", help="See --host."),
     *_APP_OPTIONS.values(),
     _SERVING["access_log"],
     _SERVING["parser"],
@@ -244,12 +268,20 @@ PATH_OPTION: OptionMaker = _SERVING["path"]
 REST_OPTION: OptionMaker = _SERVING["rest"]
 RELOAD_OPTION: OptionMaker = _SERVING["reload"]
 OPEN_OPTION: OptionMaker = _SERVING["open_browser"]
+DEBUG_OPTION: OptionMaker = _SERVING["debug"]
 WATCH_OPTION: OptionMaker = _SERVING["watch"]
 CONSOLE_OPTIONS: Sequence[OptionMaker] = (_SERVING["console"], WATCH_OPTION)
 CLUSTER_OPTIONS: Sequence[OptionMaker] = tuple(
     _SERVING[name] for name in ("workers", "cluster", "state_keys")
 )
 GUARD_OPTIONS: Sequence[OptionMaker] = tuple(_make_options(GuardSettings).values())
+LOG_LEVEL_OPTION: OptionMaker = click.option(
+    "--log-level",
+    type=click.Choice(LOG_LEVELS),
+    expose_value=False,
+    callback=lambda _context, _option, value: choose_log_level(value),
+    help="Write log lines of the server and its libraries from this level on to stderr.",
+)
 LOG_FORMAT_OPTION: OptionMaker = click.option(
     "--log-format",
     type=click.Choice(["text", "json"]),

@@ -30,7 +30,7 @@ from msgspec import Struct
 
 from dovetail.cli import WORKER
 from dovetail.cli.failure_page import serve_failure
-from dovetail.cli.log_format import chosen_log_format
+from dovetail.cli.log_format import chosen_log_format, chosen_log_level
 from dovetail.cli.process import take_snapshot, wait_for_change
 from dovetail.cli.settings import HttpSettings, WorkerSettings
 from dovetail.wire import codec
@@ -276,6 +276,7 @@ class Supervisor:
             state_key=self._state_key,
             folder=self._folder.name,
             log_format=chosen_log_format(),
+            log_level=chosen_log_level(),
         )
         return codec.encode(replace(self._settings, worker=worker)).decode()
 

@@ -549,3 +549,60 @@ def test_a_server_that_exits_under_reload_is_reported(file: Path) -> None:
             response = connection.getresponse()
             assert response.status == 503
             assert b"it exited with code 3" in response.read()
+
+
+@pytest.mark.parametrize(
+    ("words", "address"),
+    [
+        (["--port", "9"], ("127.0.0.1", 9)),
+        (["--host", "::1"], ("::1", 8000)),
+        (["--host", "0.0.0.0", "--port", "0"], ("0.0.0.0", 0)),
+    ],
+)
+def test_host_and_port_are_another_way_to_write_http(
+    file: Path, words: list[str], address: tuple[str, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[HttpSettings] = []
+
+    def note(_file: str, settings: HttpSettings, _arguments: object) -> int:
+        seen.append(settings)
+        return 0
+
+    monkeypatch.setattr(module, "run_http", note)
+    assert dovetail(str(file), *words).exit_code == 0
+    assert (seen[0].host, seen[0].port) == address
+    both = dovetail(str(file), *words, "--http", "8000")
+    assert "--host and --port are another way to write --http" in both.stderr
+
+
+CRASH = SERVER.replace('return "{}"', "return str(1 / 0)")
+
+
+@pytest.mark.parametrize(
+    ("words", "is_shown"),
+    [(("0", "--debug"), True), (("0", "--reload"), True), (("0",), False)],
+)
+def test_debug_shows_where_a_tool_crashed(
+    file: Path, words: tuple[str, ...], is_shown: bool
+) -> None:
+    file.write_text(CRASH, "utf-8")
+    with run(file, *words) as server:
+        shown = server.call()
+        assert ("counter.py" in shown and "ZeroDivisionError" in shown) is is_shown
+        assert "Internal error" not in shown or not is_shown
+        # No frames of the framework.
+        assert "dispatch" not in shown
+
+
+def test_debug_shows_nothing_to_other_machines(file: Path) -> None:
+    file.write_text(CRASH, "utf-8")
+    with run(file, "0.0.0.0:0", "--debug", "--allow-host", "127.0.0.1") as server:
+        assert "ZeroDivisionError" not in server.call()
+
+
+def test_the_log_level_is_that_of_the_workers_too(file: Path) -> None:
+    text = "import logging\nlogging.getLogger('mine').debug('hello')\n" + SERVER.format("one")
+    file.write_text(text, "utf-8")
+    for words in (("0",), ("0", "--workers", "2", "--stateless")):
+        with run(file, *words, "--log-level", "debug") as server:
+            server.wait_for("(DEBUG mine: hello)")
