@@ -53,6 +53,18 @@ _LAZY = {
     "serve": "dovetail.cli.serve_command:serve",
     "keys": "dovetail.cli.keys_command:keys",
 }
+# The groups of the help; commands of other packages come last.
+_GROUPS = {
+    "Serving": ("run", "dev", "serve", "gateway", "console"),
+    "Using servers": (
+        *("list", "call", "read", "prompt", "complete", "subscribe", "inspect"),
+        *("generate", "openapi", "login", "logout", "whoami"),
+    ),
+    "Checking": ("check", "report", "verify", "diff", "explain", "rules", "badge"),
+    "Operations": ("keys", "tasks", "graph"),
+}
+# Longer than every summary, which the formatter wraps.
+_UNCUT = 1000
 
 
 def run_app(arguments: Sequence[str]) -> int:
@@ -83,10 +95,29 @@ class LazyGroup(click.Group):
             command = unavailable(cmd_name, str(error))
         return command
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands in groups, with their whole summaries."""
+        others = [name for name in self.list_commands(ctx) if name not in sum(_GROUPS.values(), ())]
+        for title, names in {**_GROUPS, "Other packages": others}.items():
+            found = [(name, self.get_command(ctx, name)) for name in names]
+            rows = [
+                (name, command.get_short_help_str(_UNCUT))
+                for name, command in found
+                if command is not None
+            ]
+            if rows:
+                with formatter.section(title):
+                    formatter.write_dl(rows)
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; Ctrl-C and a missing package end it without a traceback."""
         try:
             return super().invoke(ctx)
+        except click.UsageError as error:
+            # In the form of all other errors.
+            path = (error.ctx or ctx).command_path
+            text = error.format_message().removesuffix(".")
+            raise Failure(f"{text}; see: {path} --help", WRONG_USAGE) from None
         except MissingPackageError as error:
             raise Failure(str(error), WRONG_USAGE) from None
         except KeyboardInterrupt:

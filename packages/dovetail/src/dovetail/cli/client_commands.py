@@ -124,13 +124,13 @@ def _save_binary(result: CallResult, file: str) -> CallResult:
         )
     [(saved, text)] = found
     try:
-        data = base64.b64decode(text, validate=True)
-        Path(file).write_bytes(data)
+        content = base64.b64decode(text, validate=True)
+        Path(file).write_bytes(content)
     except binascii.Error:
         raise Failure("-o: the result has invalid base64", FAILED_CALL) from None
     except OSError as error:
         raise Failure(f"-o: cannot write {file!r}: {error.strerror}", WRONG_USAGE) from None
-    click.echo(f"Saved {len(data)} bytes in {file}", err=True)
+    click.echo(f"Saved {len(content)} bytes in {file}", err=True)
     return replace(result, content=[block for block in result.content if block is not saved])
 
 

@@ -220,3 +220,23 @@ def test_wrong_usage_is_a_failure_and_a_value_passes() -> None:
     with pytest.raises(Failure, match="no such thing") as caught:
         or_fail(complain)
     assert caught.value.exit_code == WRONG_USAGE
+
+
+def test_the_help_has_groups_and_whole_summaries() -> None:
+    text = CliRunner().invoke(app, ["--help"], terminal_width=80).stdout
+    titles = ["Serving:", "Using servers:", "Checking:", "Operations:"]
+    places = [text.index(f"\n{title}\n") for title in titles]
+    assert places == sorted(places)
+    assert "..." not in text[places[0] :]
+    for name in app.list_commands(click.Context(app)):
+        assert text.count(f"\n  {name} ") == 1, name
+
+
+def test_errors_of_options_look_like_all_others() -> None:
+    result = CliRunner().invoke(app, ["run", "x.py", "--prot", "8000"], obj=[])
+    assert result.exit_code == 2
+    assert result.stderr.startswith("dovetail: No such option")
+    assert "--port" in result.stderr
+    assert result.stderr.endswith("run --help\n")
+    unknown = CliRunner().invoke(app, ["rnu", "x.py"], obj=[])
+    assert unknown.stderr.startswith("dovetail: No such command 'rnu'")
