@@ -27,7 +27,7 @@ from dovetail.oauth.discovery import (
 )
 from dovetail.oauth.dpop import BoundToken, ProofChecker, find_bound_key
 from dovetail.oauth.fetch import check_url, fetch_json
-from dovetail.oauth.jwt_keys import ALGORITHMS, KeySet
+from dovetail.oauth.jwt_keys import ALGORITHMS, SECRET_ALGORITHMS, KeySet, StaticKey
 from dovetail.runtime.auth_backend import AuthRejection
 from dovetail.runtime.engine import PublicDocument
 from dovetail.runtime.rates import Bucket, Rate
@@ -242,6 +242,8 @@ class OAuth:
         algorithms: Collection[str] = ALGORITHMS,
         leeway: float = 30.0,
         jwks_url: str | None = None,
+        public_key: str | None = None,
+        secret: str | None = None,
         introspection: Introspection | None = None,
         scopes_of: ScopesOf | None = None,
         metadata_url: str | None = None,
@@ -258,6 +260,8 @@ class OAuth:
         later; tools that need only these are listed to every caller. `audiences`: accepted
         audiences besides the URL, for issuers without resource indicators. `dpop`: accept tokens
         that are bound to a key of the client (RFC 9449), or `"required"`: accept no others.
+        `public_key` (PEM) or `secret` (for HS256): the only key of tokens, for tests and for
+        issuers without a key set; nothing is fetched then.
         `remember`: seconds for which a validated token is cached. `key_lifetime`: seconds after
         which keys are fetched again. `key_patience`: seconds for which old keys are used if that
         fails. `key_cooldown`: minimum seconds between two fetches for an unknown key.
@@ -270,11 +274,14 @@ class OAuth:
             raise UsageError(
                 f"{_OFFLINE_ACCESS} must not be requested by a server; clients request it"
             )
-        unsafe = [name for name in algorithms if name not in ALGORITHMS]
+        if sum(each is not None for each in (jwks_url, public_key, secret)) > 1:
+            raise UsageError("jwks_url, public_key and secret exclude each other; give one")
+        allowed = ALGORITHMS if secret is None else SECRET_ALGORITHMS
+        if secret is not None and algorithms == ALGORITHMS:
+            algorithms = SECRET_ALGORITHMS
+        unsafe = [name for name in algorithms if name not in allowed]
         if unsafe or not algorithms:
-            raise UsageError(
-                f"algorithms must be some of {', '.join(ALGORITHMS)}, got {algorithms!r}"
-            )
+            raise UsageError(f"algorithms must be some of {', '.join(allowed)}, got {algorithms!r}")
         self.metadata_url: str = metadata_url or metadata_url_of(self.resource)
         self._rules = JwtRules(
             self.issuer,
@@ -285,12 +292,16 @@ class OAuth:
         self._jwks_url = None if jwks_url is None else check_url(jwks_url, "jwks_url")
         self._introspection = introspection
         self._scopes_of = scopes_of or standard_scopes
-        self._keys = KeySet(
-            self._fetch_keys,
-            lifetime=key_lifetime,
-            patience=key_patience,
-            cooldown=key_cooldown,
-        )
+        self._keys: KeySet | StaticKey
+        if public_key is not None or secret is not None:
+            self._keys = StaticKey(public_key=public_key, secret=secret)
+        else:
+            self._keys = KeySet(
+                self._fetch_keys,
+                lifetime=key_lifetime,
+                patience=key_patience,
+                cooldown=key_cooldown,
+            )
         self._cache = TokenCache(remember)
         self._requires_proof = dpop == "required"
         self._proofs = ProofChecker(self.resource, leeway) if dpop else None

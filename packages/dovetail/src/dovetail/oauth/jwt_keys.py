@@ -14,9 +14,9 @@ from collections.abc import Awaitable, Callable
 from time import monotonic
 from typing import Any
 
-from dovetail.errors import TransportError
+from dovetail.errors import MissingPackageError, TransportError, UsageError
 
-__all__ = ["ALGORITHMS", "KeySet"]
+__all__ = ["ALGORITHMS", "SECRET_ALGORITHMS", "KeySet", "StaticKey"]
 
 logger: logging.Logger = logging.getLogger("dovetail")
 
@@ -24,8 +24,55 @@ logger: logging.Logger = logging.getLogger("dovetail")
 ALGORITHMS = (
     "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA",
 )  # fmt: skip
-# The key type for each family of algorithms; shared secrets are not supported.
+# For a shared secret, which is used with these algorithms only.
+SECRET_ALGORITHMS = ("HS256", "HS384", "HS512")
+_MIN_SECRET_BYTES = 32
+# The key type for each family of algorithms of a key set, which has no shared secrets.
 _KINDS = {"RS": "RSA", "PS": "RSA", "ES": "EC", "Ed": "OKP"}
+
+
+class StaticKey:
+    """One key that never changes: a public key in PEM, or a shared secret."""
+
+    def __init__(self, *, public_key: str | None = None, secret: str | None = None) -> None:
+        self._key: Any
+        if public_key is not None:
+            self._key, self._families = _load_public_key(public_key)
+            return
+        if secret is None or len(secret.encode()) < _MIN_SECRET_BYTES:
+            # Without the secret: the message may be logged.
+            raise UsageError(f"secret must have at least {_MIN_SECRET_BYTES} bytes")
+        self._key, self._families = secret.encode(), ("HS",)
+
+    def find(self, kid: str | None, algorithm: str) -> Any | None:
+        """The key, if it is for this algorithm, whatever its id."""
+        # A public key must never be used as a shared secret.
+        return self._key if algorithm[:2] in self._families else None
+
+    async def get(self, kid: str | None, algorithm: str) -> Any | None:
+        """The same as `find`."""
+        return self.find(kid, algorithm)
+
+
+def _load_public_key(pem: str) -> tuple[Any, tuple[str, ...]]:
+    """The key and the families of its algorithms; raises UsageError."""
+    with MissingPackageError.when_importing("cryptography", "OAuth", "dovetail-mcp[oauth]"):
+        from cryptography.hazmat.primitives import serialization  # noqa: PLC0415
+        from cryptography.hazmat.primitives.asymmetric import ec, ed448, ed25519, rsa  # noqa: PLC0415
+    try:
+        key = serialization.load_pem_public_key(pem.encode())
+    except (ValueError, TypeError):
+        raise UsageError(
+            "public_key must be a public key in PEM, -----BEGIN PUBLIC KEY-----"
+        ) from None
+    for kind, families in (
+        (rsa.RSAPublicKey, ("RS", "PS")),
+        (ec.EllipticCurvePublicKey, ("ES",)),
+        ((ed25519.Ed25519PublicKey, ed448.Ed448PublicKey), ("Ed",)),
+    ):
+        if isinstance(key, kind):
+            return key, families
+    raise UsageError(f"public_key must be an RSA, EC or Ed25519 key, got {type(key).__name__}")
 
 
 class KeySet:
