@@ -31,23 +31,46 @@ unjudged |= {
 
 # Probes that send something other than a single request: the server may not find the id.
 _UNREADABLE = ("garbage", "batch", "batch-removed")
+# Requests that a server answers by itself, without a tool or a handler that may take long.
+_PROMPT = (
+    *("ids", "errors", "cursors", "meta-keys", "set-levels"),
+    *("complete/unknown", "complete/missing", "prompt-refusals/unknown"),
+    *("resource-refusals/unknown", "resource-refusals/malformed"),
+    *("tool-refusals/unknown", "tool-refusals/malformed"),
+)
 # Seconds in which a response without an id may belong to an earlier message.
 _RECENT = 10.0
 
 
-@rule("base.core-components", reads=("ids",))
+@rule("base.core-components", reads=tuple(dict.fromkeys(tag.partition("/")[0] for tag in _PROMPT)))
 def opening_and_requests_are_answered(session: ProbeSession) -> Iterator[Note]:
-    """Well-formed requests after the opening exchange get answers."""
+    """Requests after the opening exchange get answers, if no tool or handler runs for them."""
     if session.opening is None:
         return
     asked = [exchange for exchange in session.tagged("ids") if exchange.id is not None]
-    silent = [exchange for exchange in asked if exchange.answer is None]
-    if asked and len(silent) == len(asked):
-        yield violated(
-            silent[0], f"{silent[0].method} got {silent[0].describe()}; expected an answer"
-        )
-    elif asked:
+    ignored = [exchange for exchange in session.tagged(*_PROMPT) if _is_ignored(session, exchange)]
+    if asked and all(exchange.answer is None for exchange in asked):
+        yield violated(asked[0], f"{asked[0].method} got {asked[0].describe()}; expected an answer")
+    for exchange in ignored:
+        what = f"{exchange.method} ({exchange.tag}, id {shown(exchange.id)})"
+        yield violated(exchange, f"{what} got no answer, but later requests did")
+    if asked and not ignored:
         yield satisfied(session.opening)
+
+
+def _is_ignored(session: ProbeSession, exchange: Exchange) -> bool:
+    """Whether a request was never answered, unlike a later one on the same connection."""
+    is_failure = exchange.failure is not None or (exchange.status or 200) >= 300
+    return (
+        exchange.answer is None
+        and not is_failure
+        and any(
+            later.answer is not None
+            and later.connection == exchange.connection
+            and later.sent.n > exchange.sent.n
+            for later in session.exchanges
+        )
+    )
 
 
 @rule("base.jsonrpc.valid")
@@ -73,7 +96,7 @@ def _problems(session: ProbeSession, incoming: Incoming) -> list[str]:
 # base.response.id-echo (2025-11-25 basic/index): the same id, in type and value.
 @rule("base.response.id-echo", reads=("ids",))
 def answers_have_the_id_of_the_request(session: ProbeSession) -> Iterator[Note]:
-    """Each response repeats the id of its request; no response has an unknown id."""
+    """Each response repeats the id of its request; none has an unknown id or comes twice."""
     for exchange in session.exchanges:
         if not _has_id(exchange) or exchange.tag.partition("/")[0] in _UNREADABLE:
             continue
@@ -82,6 +105,30 @@ def answers_have_the_id_of_the_request(session: ProbeSession) -> Iterator[Note]:
         if answer is not None and exchange.status != 403:
             yield _judge_id(exchange, answer.message.get("id"))
     yield from _unknown_ids(session)
+    yield from _repeated(session)
+
+
+def _repeated(session: ProbeSession) -> Iterator[Note]:
+    """Second responses to a request: on its stream, or on stdio after the first one."""
+    answered: dict[tuple[str, tuple[str, str]], Exchange] = {}
+    for exchange in session.exchanges:
+        if not _has_id(exchange) or exchange.is_replay or exchange.answer is None:
+            continue
+        key = id_key(exchange.id)
+        answered[exchange.connection, key] = exchange
+        same = [one for one in exchange.incoming if _answers(one, key)]
+        if len(same) > 1:
+            yield violated(same[1], f"a second response to {exchange.method} came")
+    for incoming in messages(session):
+        found = answered.get((incoming.frame.connection, id_key(incoming.message.get("id"))))
+        if found is None or incoming.exchange is not None or not incoming.is_response:
+            continue
+        if found.answer is not None and found.answer.frame.n < incoming.frame.n:
+            yield violated(incoming, f"a second response to {found.method} came")
+
+
+def _answers(incoming: Incoming, key: tuple[str, str]) -> bool:
+    return incoming.is_response and id_key(incoming.message.get("id")) == key
 
 
 def _judge_id(exchange: Exchange, id: Any) -> Note:

@@ -56,9 +56,9 @@ def list_is_the_same_for_all(session: ProbeSession, kind: str, key: str) -> Iter
     # The first time and the next time on two connections.
     often = _walks(session, kind, key, _TWICE)
     shown = [sorted(keys, key=repr) for _, keys in often]
-    if len(shown) == 4 and shown[0] == shown[2] != shown[1] and shown[3] != shown[2]:
-        text = f"the list of {kind} differs if it is requested again on the same connection"
-        yield violated(often[1][0], f"{text}, on each of two connections")
+    if len(shown) == 4 and all(one != other for one, other in pairwise(shown)):
+        text = f"the list of {kind} differs each time that it is requested"
+        yield violated(often[1][0], f"{text}, four times in a row on two connections")
         return
     before, after, elsewhere = (sorted(keys, key=repr) for _, keys in walks)
     last, _ = walks[2]

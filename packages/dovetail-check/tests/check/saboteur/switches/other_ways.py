@@ -349,9 +349,46 @@ def modern_responses_have_a_session_id(response: HttpResponse, request: HttpRequ
 
 
 tuned("tools.list-not-per-connection~again", transport="stdio", revision=MODERN)
+tuned("tools.list-not-per-connection~counter", transport="http", revision=MODERN)
+
+
+@on_reply("tools.list-not-per-connection~counter", to="tools/list")
+def every_list_has_another_tool(reply: Message, request: Message) -> None:
+    for tool in result_of(reply).get("tools", [])[:1]:
+        tool["name"] = f"tool-{next(_turns)}"
 
 
 @on_reply("tools.list-not-per-connection~again", to="tools/list")
 def the_first_list_uses_up_a_tool(reply: Message, request: Message) -> None:
     if "cursor" not in request["params"] and next(_turns):
         del result_of(reply)["tools"][:1]
+
+
+for _transport in ("stdio", "http"):
+    tuned(f"base.core-components~unicode-{_transport}", transport=_transport)
+    tuned(f"base.core-components~unknown-tool-{_transport}", transport=_transport)
+_TWICE = ("base.response.id-echo~twice", "base.response.id-echo~twice-errors")
+tuned(*_TWICE, transport="stdio", probes=("errors",))
+
+
+@on_request("base.core-components~unicode-stdio", "base.core-components~unknown-tool-stdio")
+def some_requests_are_ignored(request: Message) -> list[Message] | None:
+    id = request.get("id")
+    is_odd = isinstance(id, str) and not id.isascii()
+    return [] if is_odd or _called(request) == NO_SUCH_TOOL else None
+
+
+@on_response("base.core-components~unicode-http", "base.core-components~unknown-tool-http")
+def some_requests_get_an_empty_body(response: HttpResponse, request: HttpRequest) -> None:
+    if some_requests_are_ignored(request.message) is not None:
+        response.body = b""
+
+
+@on_reply("base.response.id-echo~twice", to="tools/list")
+def lists_are_sent_twice(reply: Message, request: Message) -> list[Message]:
+    return [reply, reply]
+
+
+@on_reply("base.response.id-echo~twice-errors")
+def errors_are_sent_twice(reply: Message, request: Message) -> list[Message] | None:
+    return [reply, reply] if "error" in reply else None
