@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from dovetail.spec import keys
 from dovetail_check.exchanges import Incoming
-from dovetail_check.http_traffic import LISTEN, is_rejected, reply_streams
+from dovetail_check.http_traffic import LISTEN, is_rejected, is_request, reply_streams
 from dovetail_check.probe_sessions import ProbeSession
 from dovetail_check.probes.http_eras import CLOSED_ID
 from dovetail_check.rulebook import rule, unjudged
@@ -165,7 +165,9 @@ def sessions_are_ignored(session: ProbeSession) -> Iterator[Note]:
             yield satisfied(exchange)
     for exchange in session.exchanges if session.tagged("http-eras") else ():
         id = exchange.header("mcp-session-id")
-        is_modern = not dual or exchange.sent.header("mcp-method") is not None
+        version = exchange.sent.header("mcp-protocol-version")
+        # Without this header, a server of both eras may take the request for a legacy one.
+        is_modern = not dual or (version == session.revision.date and is_request(exchange))
         if id is not None and is_modern:
             text = f"a response has the session id {id!r}; {session.revision} has no sessions"
             yield violated(exchange, text)

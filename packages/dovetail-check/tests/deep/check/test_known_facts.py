@@ -99,6 +99,14 @@ def test_fastmcp_serves_a_foreign_origin(fastmcp_http: Found) -> None:
         assert faults_of(fastmcp_http, row, Verdict.FAIL)
 
 
+@pytest.mark.parametrize(
+    "row",
+    ["base.core-components", "lifecycle.version.echo", "http2.legacy.ignore-session"],
+)
+def test_fastmcp_meets_what_a_second_request_shows(row: str, fastmcp_http: Found) -> None:
+    assert fastmcp_http[row].verdict in (Verdict.PASS, Verdict.NOT_APPLICABLE)
+
+
 def test_fastmcp_answers_an_unknown_tool_with_a_result(
     fastmcp_stdio: Found, fastmcp_http: Found
 ) -> None:
