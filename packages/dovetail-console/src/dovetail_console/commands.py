@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import os
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from dovetail.commands import (
     with_options,
 )
 from dovetail.errors import TransportError
+from dovetail_console.requests import TRACEBACKS
 
 __all__ = ["console", "dev"]
 
@@ -49,6 +51,7 @@ def dev(context: click.Context, /, no_open: bool, **given: Any) -> None:
 
     The same as `dovetail run FILE --http 8000 --reload --console`, with a browser.
     """
+    os.environ[TRACEBACKS] = "1"
     context.invoke(run_command, console=True, reload=True, open_browser=not no_open, **given)
 
 
