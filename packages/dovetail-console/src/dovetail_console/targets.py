@@ -159,8 +159,8 @@ class RecordedChannel(Channel):
         self._inner = inner
         self._traffic = traffic
         self._stream = ""
-        # The requests without a response yet: id -> when it was sent.
-        self._sent: dict[str, float] = {}
+        # The requests without a response yet: id -> when it was sent, and its frame.
+        self._sent: dict[str, tuple[float, dict[str, Any]]] = {}
         self.transport: str = inner.transport
         self.address: tuple[str, int] | None = inner.address
         self.waits_for_response: bool = inner.waits_for_response
@@ -197,9 +197,10 @@ class RecordedChannel(Channel):
         text = data.decode(errors="replace")
         kind, _, id = classify(text)
         ms: float | None = None
+        request: dict[str, Any] | None = None
+        if direction == "in" and kind in ("response", "error") and str(id) in self._sent:
+            began, request = self._sent.pop(str(id))
+            ms = round((time.monotonic() - began) * 1000, 3)
+        frame = self._traffic.add(self._stream, direction, text, ms=ms, request=request)
         if direction == "out" and kind == "request":
-            self._sent[str(id)] = time.monotonic()
-        elif kind in ("response", "error"):
-            began = self._sent.pop(str(id), None)
-            ms = None if began is None else round((time.monotonic() - began) * 1000, 3)
-        self._traffic.add(self._stream, direction, text, ms=ms)
+            self._sent[str(id)] = time.monotonic(), frame

@@ -33,6 +33,8 @@ REDACTED = "[redacted]"
 
 _MAX_FRAMES = 500
 _MAX_TEXT = 64 * 1024
+_TARGETS = ("name", "uri")
+_MAX_TARGET = 200
 # Frames that wait for a page that reads slowly.
 _MAX_WAITING = 1000
 
@@ -60,10 +62,15 @@ class Traffic:
         http: dict[str, Any] | None = None,
         principal: str | None = None,
         ms: float | None = None,
-    ) -> None:
-        """Record a frame."""
+        request: dict[str, Any] | None = None,
+    ) -> dict[str, Any]:
+        """Record a frame, and return it. `request` is the frame of the request that it answers."""
         self._count += 1
-        kind, method, id = classify(text)
+        message = _read_first(text)
+        kind, method, id = _classify(message)
+        target = _find_target(message)
+        if request is not None and kind in ("response", "error"):
+            method, target = request["method"], request["target"]
         masked = mask_text(text)
         frame = {
             "n": self._count,
@@ -72,6 +79,7 @@ class Traffic:
             "direction": direction,
             "kind": kind,
             "method": method,
+            "target": target,
             "id": id,
             "http": http,
             "text": masked if len(masked) <= _MAX_TEXT else f"{masked[:_MAX_TEXT]}[cut]",
@@ -83,6 +91,7 @@ class Traffic:
             if queue.full():
                 queue.get_nowait()
             queue.put_nowait(frame)
+        return frame
 
     async def follow(self) -> AsyncIterator[dict[str, Any]]:
         """The last frames, then each new one."""
@@ -99,11 +108,26 @@ class Traffic:
 
 def classify(text: str) -> tuple[str, str | None, Any]:
     """The kind of a message, its method and its id; of the first message of a batch."""
+    return _classify(_read_first(text))
+
+
+def _read_first(text: str) -> Any:
     try:
         value = codec.decode_json(text.encode())
     except (msgspec.ValidationError, RecursionError):
-        return "http", None, None
-    first = value[0] if isinstance(value, list) and value else value
+        return None
+    return value[0] if isinstance(value, list) and value else value
+
+
+def _find_target(message: Any) -> str | None:
+    """The tool, prompt or resource of a request."""
+    params = message.get("params") if isinstance(message, dict) else None
+    found = [params.get(name) for name in _TARGETS] if isinstance(params, dict) else []
+    names = (each for each in found if isinstance(each, str))
+    return next((_mask_string(each)[:_MAX_TARGET] for each in names), None)
+
+
+def _classify(first: Any) -> tuple[str, str | None, Any]:
     if not isinstance(first, dict):
         return "http", None, None
     method, id = first.get("method"), first.get("id")

@@ -91,7 +91,8 @@ class _Exchange:
         self._stream = traffic.next_stream("http-")
         self._began = time.monotonic()
         self._request = _Body()
-        self._is_recorded = False
+        # The frame of the request.
+        self._sent: dict[str, Any] | None = None
         self._response = _Body()
         self._events: SseBuffer | None = None
         self._head: dict[str, Any] | None = None
@@ -124,13 +125,12 @@ class _Exchange:
         return send_recorded
 
     def _record_request(self) -> None:
-        if self._is_recorded:
+        if self._sent is not None:
             return
-        self._is_recorded = True
         scope = self._scope
         query = scope.get("query_string", b"").decode("latin-1")
         url = scope["path"] + (f"?{query}" if query else "")
-        self._add(
+        self._sent = self._add(
             "out",
             self._request.text,
             {
@@ -182,8 +182,16 @@ class _Exchange:
 
     def _add(
         self, direction: str, text: str, http: dict[str, Any] | None, ms: float | None = None
-    ) -> None:
-        self._traffic.add(self._stream, direction, text, http=http, principal=self.principal, ms=ms)
+    ) -> dict[str, Any]:
+        return self._traffic.add(
+            self._stream,
+            direction,
+            text,
+            http=http,
+            principal=self.principal,
+            ms=ms,
+            request=self._sent,
+        )
 
 
 class _Body:

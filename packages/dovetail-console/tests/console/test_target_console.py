@@ -101,7 +101,11 @@ def test_the_target_is_used_at_the_revision_of_the_proxy_and_its_messages_are_re
         async with asyncio.timeout(CAP):
             async for frame in traffic.follow():
                 frames.append(frame)
-                calls = [each for each in frames if each["method"] == "tools/call"]
+                calls = [
+                    each
+                    for each in frames
+                    if each["method"] == "tools/call" and each["kind"] == "request"
+                ]
                 if len(calls) == 3 and frame["kind"] == "response":
                     break
         assert len({frame["stream"] for frame in frames}) == 3

@@ -53,3 +53,25 @@ def test_a_page_that_reads_slowly_loses_the_oldest_frames_only() -> None:
         return found
 
     assert asyncio.run(run()) == list(range(500, 1500))
+
+
+@pytest.mark.parametrize(
+    ("params", "target"),
+    [
+        ('{"name":"add"}', "add"),
+        ('{"uri":"a:b","name":1}', "a:b"),
+        ('{"name":"%s"}' % ("n" * 300), "n" * 200),
+        ("{}", None),
+        ("[]", None),
+    ],
+)
+def test_a_request_names_its_tool_and_so_does_its_response(params: str, target: Any) -> None:
+    traffic = Traffic()
+    text = f'{{"id":1,"method":"tools/call","params":{params}}}'
+    request = traffic.add("a", "out", text)
+    assert request["target"] == target
+    for answer in ('{"id":1,"result":{"name":"other"}}', '{"id":1,"error":{}}'):
+        frame = traffic.add("a", "in", answer, request=request)
+        assert (frame["method"], frame["target"]) == ("tools/call", target)
+    progress = '{"method":"notifications/progress","params":{}}'
+    assert traffic.add("a", "in", progress, request=request)["target"] is None

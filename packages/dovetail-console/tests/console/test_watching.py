@@ -44,6 +44,8 @@ CALL = {
 
 def test_a_request_and_its_response_are_one_stream() -> None:
     sent, received = watch(CALL, stateless=True, headers={"Authorization": "Bearer secretsecret"})
+    assert sent["target"] == received["target"] == "add"
+    assert received["method"] == "tools/call"
     assert (sent["direction"], sent["kind"], sent["method"]) == ("out", "request", "tools/call")
     assert json.loads(sent["text"]) == CALL
     assert sent["http"]["method"] == "POST"
