@@ -105,6 +105,8 @@ class DrawnField(Struct, omit_defaults=True, rename="camel"):
     # Of a text.
     input: str = ""
     is_tall: bool = False
+    # Whether it is the content of a file as base64.
+    is_file: bool = False
     can_be_empty: bool = False
     choices: list[FormChoice] = []
     variants: list[DrawnField] = []
@@ -183,10 +185,14 @@ def answer_form(asked: FormRequest) -> FormAnswer:
 def _sentence(expected: str) -> str:
     if expected in _SENTENCES:
         return _SENTENCES[expected]
+    if expected.startswith("text matching ") and _BASE64 in expected:
+        return "must be base64"
     counts = re.search(r"\d (character|item|key)s?$", expected)
     return f"must {'have' if counts else 'be'} {expected}"
 
 
+# In the patterns that are generated for base64, which tell a person nothing.
+_BASE64 = "[A-Za-z0-9+/]"
 _SENTENCES = {
     "a value (required)": "is required",
     "no value here": "is not allowed",
@@ -220,10 +226,16 @@ class _Drawing:
             draw(self, field, schema, above.union(passed), depth + 1)
         if kind == "string":
             _describe_text(field, schema, name)
-        return _describe(field, schema)
+        _describe(field, schema)
+        if kind == "any" and (items := _items(schema)):
+            # In words only, which go a few levels deep.
+            deep = max(depth + 1, _MAX_DEPTH - 3)
+            words = [self.draw(each, "", above, deep).type for each in items[:_CHOICES_SHOWN]]
+            field.type = f"[{', '.join(words)}{', …' if len(items) > len(words) else ''}]"
+        return field
 
     def _can_draw(self, schema: reading.Schema, depth: int) -> bool:
-        is_tuple = isinstance(schema.get("items"), list)
+        is_tuple = bool(_items(schema))
         is_small = depth < _MAX_DEPTH and self._count < _MAX_FIELDS
         return is_small and not is_tuple and not _NOT_DRAWN & schema.keys()
 
@@ -311,8 +323,9 @@ _DRAWN = {*_KINDS, "any", "boolean", "integer", "number", "string"}
 def _describe(field: DrawnField, schema: reading.Schema) -> DrawnField:
     field.kind = field.kind if field.kind in _DRAWN else "any"
     field.type = _words(field)
-    if field.kind == "string" and isinstance(schema.get("format"), str):
-        field.type = f"string, {schema['format']}"
+    form = "base64" if _is_base64(schema) else schema.get("format")
+    if field.kind == "string" and isinstance(form, str):
+        field.type = f"string, {form}"
     if schema.get("deprecated") is True:
         field.type += ", deprecated"
     if field.kind == "boolean":
@@ -345,6 +358,7 @@ def _describe_text(field: DrawnField, schema: reading.Schema, name: str) -> None
     wants_lines = "contentMediaType" in schema or _LONG.search(name)
     field.is_tall = form is None and bool(wants_lines)
     field.input = _INPUTS.get(str(form), "")
+    field.is_file = _is_base64(schema)
 
 
 def _words(field: DrawnField, depth: int = 0) -> str:
@@ -359,23 +373,36 @@ def _words(field: DrawnField, depth: int = 0) -> str:
     if field.kind == "union":
         return " or ".join(dict.fromkeys(_words(each, depth + 1) for each in field.variants))
     inner = field.item if field.kind == "array" else UNSET if field.fields else field.extra
-    if isinstance(inner, DrawnField) and inner.kind != "any":
+    if isinstance(inner, DrawnField) and inner.type != "any JSON":
         of = _words(inner, depth + 1)
         return f"{field.kind} of ({of})" if " or " in of else f"{field.kind} of {of}"
-    return "any JSON" if field.kind == "any" else field.type or field.kind
+    return field.type or ("any JSON" if field.kind == "any" else field.kind)
 
 
 def _limits(schema: reading.Schema) -> Iterator[str]:
     """The limits in words, such as "at least 1"."""
+    count = len(_items(schema)) or None
     for keyword, (words, unit) in _LIMITS.items():
         limit = schema.get(keyword)
+        # The type of a tuple has its length, and no length is below 0.
+        is_said = keyword in ("minItems", "maxItems") and limit == count
+        is_said |= keyword.startswith("min") and bool(unit) and limit == 0
         # In draft-04, some limits are true.
-        if limit and not isinstance(limit, bool):
+        if limit is not None and not isinstance(limit, bool) and not is_said:
             counted = f" {unit}{'' if limit == 1 else 's'}" if unit else ""
             text = f"{words} {_text(limit)}{counted}"
             yield from () if _HUGE.search(text) else (text,)
-    if "pattern" in schema:
+    if "pattern" in schema and not _is_base64(schema):
         yield f"matches {schema['pattern']}"
+
+
+def _items(schema: reading.Schema) -> list[Any]:
+    """The schemas of the items of a tuple."""
+    return _list(schema, "prefixItems") or _list(schema, "items")
+
+
+def _is_base64(schema: reading.Schema) -> bool:
+    return schema.get("contentEncoding") == "base64"
 
 
 def _list(schema: reading.Schema, keyword: str) -> list[Any]:

@@ -356,3 +356,42 @@ def test_forms_are_imported_on_first_use() -> None:
         "assert 'dovetail_console.forms' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", program], check=True, cwd=Path(__file__).parent)
+
+
+@pytest.mark.parametrize(
+    ("schema", "about"),
+    [
+        ({"type": "number", "minimum": 0, "maximum": 10}, "at least 0, at most 10"),
+        ({"type": "number", "exclusiveMinimum": 0}, "more than 0"),
+        ({"type": "string", "minLength": 0, "maxLength": 0}, "at most 0 characters"),
+        ({"type": "array", "minItems": 0}, ""),
+        ({"type": "number", "exclusiveMinimum": True, "minimum": 0}, "at least 0"),
+    ],
+)
+def test_a_limit_of_zero_is_said_unless_it_limits_nothing(schema: Any, about: str) -> None:
+    assert draw(schema).about == about
+
+
+@pytest.mark.parametrize(
+    ("schema", "words"),
+    [
+        ({"prefixItems": [{"type": "integer"}, {"type": "string"}]}, "[integer, string]"),
+        ({"items": [{"type": "integer"}, {}]}, "[integer, any JSON]"),
+        ({"prefixItems": [{"prefixItems": [{"type": "null"}]}]}, "[[null]]"),
+        ({"prefixItems": [{"type": "null"}] * 9}, f"[{'null, ' * 6}…]"),
+    ],
+)
+def test_a_tuple_has_the_types_of_its_items(schema: Any, words: str) -> None:
+    schema = {"type": "array", "minItems": 2, "maxItems": 2, **schema}
+    assert draw(schema).type == words
+    assert draw({"type": "array", "items": schema}).type == f"array of {words}"
+    pair = {"type": "array", "prefixItems": [{}, {}], "minItems": 2, "maxItems": 2}
+    assert draw(pair).about == ""
+
+
+def test_base64_is_a_file_and_its_pattern_is_not_shown() -> None:
+    pattern = "^(?:[A-Za-z0-9+/]{4})*$"
+    schema = {"type": "string", "contentEncoding": "base64", "pattern": pattern}
+    field = draw(schema)
+    assert (field.type, field.about, field.is_file) == ("string, base64", "", True)
+    assert errors_of(schema, "!") == ["/ must be base64"]

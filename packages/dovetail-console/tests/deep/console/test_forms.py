@@ -333,7 +333,7 @@ def test_an_optional_field_is_left_out_until_it_is_used(page: Page) -> None:
         ({"type": ["string", "null"]}, "string or null"),
         ({"enum": ["a", "b"]}, "one of a, b"),
         ({"type": "array", "items": {"type": ["string", "null"]}}, "array of (string or null)"),
-        ({"type": "array", "prefixItems": [{"type": "string"}]}, "any JSON"),
+        ({"type": "array", "prefixItems": [{"type": "string"}]}, "[string]"),
         ({"type": "object", "additionalProperties": {"type": "integer"}}, "object of integer"),
         ({"$ref": "#/$defs/a", "$defs": {"a": {"type": "boolean"}}}, "boolean"),
         ({}, "any JSON"),

@@ -41,6 +41,8 @@ def test_a_form_is_filled_in(person: Person) -> None:
     call = person.run("test_elicitation", {"message": "Who are you?"})
     asked = person.page.get_by_role("dialog", name="conformance asks")
     expect(asked).to_contain_text("Who are you?")
+    # A gateway relays questions of its upstreams; the tool says whose they are.
+    expect(asked).to_contain_text("For a call of test_elicitation")
     person.dialog.locator('[data-path="/username"] input').fill("ada")
     person.dialog.locator('[data-path="/email"] input').fill("ada@example.com")
     person.dialog.get_by_role("button", name="Send", exact=True).click()

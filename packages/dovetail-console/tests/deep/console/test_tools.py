@@ -71,8 +71,9 @@ def test_progress_is_shown(person: Person) -> None:
 def test_a_running_call_can_be_cancelled(person: Person) -> None:
     person.choose("slow_compute")
     person.field("seconds").fill("600")
-    box = person.page.get_by_label("as a task")
-    box.uncheck()
+    # At newer revisions the server decides.
+    if person.page.get_by_label("Protocol revision").input_value() == "2025-11-25":
+        person.page.get_by_label("as a task").uncheck()
     person.press_run()
     expect(person.call.locator(".badge").first).to_have_text("Running")
     person.press("Cancel")

@@ -1,5 +1,5 @@
 /** The console's own HTTP API. */
-import { parseJson } from "./json.js";
+import { parseJson, tryJson } from "./json.js";
 import { readEvents } from "./sse.js";
 
 const META = 'meta[name="console-token"]';
@@ -18,17 +18,21 @@ async function send(path, { body, signal } = {}, isRetry = false) {
     headers: { ...tokenHeader(), "X-Console-Page": new URL(".", location.href).href, ...credentials(), ...(body && { "Content-Type": "application/json" }) },
   });
   if (response.ok) return response;
-  const text = await response.text();
   if (response.status === 403 && !isRetry) {
     // The token changes when the server restarts: read it again from the page.
     const page = await (await fetch("./", { cache: "no-store" })).text();
     token = new DOMParser().parseFromString(page, "text/html").querySelector(META)?.content ?? token;
     return send(path, { body, signal }, true);
   }
-  throw new Error(/^\{"error":/.test(text) ? JSON.parse(text).error : text || `HTTP ${response.status}`);
+  throw new Error(await readError(response));
 }
 
-/** What the console can do here, and the servers. */
+/** What a response says that refuses a request. */
+export async function readError(response) {
+  const text = await response.text();
+  return tryJson(text)?.error ?? (text || `HTTP ${response.status}`);
+}
+
 export const loadConfig = () => ask("config");
 
 /** Yield {event, data} of an SSE endpoint. */
@@ -37,7 +41,6 @@ export async function* stream(path, options) {
     if (data) yield { event, data: JSON.parse(data) };
 }
 
-/** POST and return the body as a Blob. */
 export const post = async (path, body) => (await send(path, { body })).blob();
 
 /** POST and return the JSON of the body, with exact integers. */

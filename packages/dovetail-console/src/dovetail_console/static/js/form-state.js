@@ -44,7 +44,6 @@ export class FormState {
     Object.assign(this, given);
   }
 
-  /** Change the value at a path. */
   set(path, next) {
     this.value = change(this.value, path, next);
     this.#version += 1;
@@ -70,12 +69,10 @@ export class FormState {
     return converted(variants[index], value);
   }
 
-  /** Forget which variants were picked at a place. */
   forget(path, level = 0) {
     while (this.#picks.delete(level + pointer(path))) level += 1;
   }
 
-  /** Return the errors of one place. */
   errorsAt = (path) => this.#messages.get(pointer(path)) ?? [];
 
   /** Resolves when the errors are those of the value. */

@@ -18,7 +18,7 @@ const MAX_PARTS = 2000;
 let lastId = 0;
 const useId = () => useMemo(() => `sf${++lastId}`, []);
 const print = (value) => (value instanceof Draft ? value.text : (JSON.stringify(value, null, 2) ?? ""));
-const asText = (value) => (typeof value === "string" ? value : JSON.stringify(value));
+const asText = (value) => (value && typeof value === "string" ? value : JSON.stringify(value));
 
 const Button = ({ text, of, ...rest }) => html`<button type="button" aria-label=${of} ...${rest}>${text}</button>`;
 
@@ -62,7 +62,12 @@ function InputControl({ field, kind, value, set, attributes, name }) {
     if (isBreak) event.preventDefault();
     if (isText && (isBreak || event.clipboardData?.getData("text").includes("\n"))) setTall(true);
   };
-  return html`<input ...${props} type=${(isText && (field.input !== "date" || isDate(value)) && field.input) || "text"} onKeyDown=${grow} onPaste=${grow} />`;
+  const load = ({ target: { files: [file] } }) => {
+    const reader = new FileReader();
+    reader.onload = () => set(reader.result.replace(/^.*,/, ""));
+    if (file) reader.readAsDataURL(file);
+  };
+  return html`${field.isFile && html`<input type="file" aria-label="File for ${name}" onChange=${load} />`}<input ...${props} type=${(isText && (field.input !== "date" || isDate(value)) && field.input) || "text"} onKeyDown=${grow} onPaste=${grow} />`;
 }
 
 function SelectControl({ field: { choices }, value, set, attributes: { placeholder, ...rest } }) {
@@ -83,14 +88,16 @@ function Control(props) {
 
 // --- Containers: they get {field, value, path, name}
 
-function ObjectFields({ field: { fields = {}, required = [], extra }, value, path, name }) {
+function ObjectFields({ field: { fields = {}, required = [], extra }, value, path, name, isVariant }) {
   const form = useContext(Form);
   const others = Object.keys(value).filter((key) => !own(fields, key));
+  // The variant says what a constant is.
+  const isFixed = (key) => isVariant && fields[key].choices?.length === 1 && required.includes(key) && isEqual(value[key], fields[key].choices[0].value);
   const member = (key, field, rest) => html`<${Node} key=${key} field=${field} value=${own(value, key) ? value[key] : undefined} path=${[...path, key]} name=${key} ...${rest} />`;
   const isEmpty = !others.length && !Object.keys(fields).length;
   const add = (key) => form.set([...path, key], extra.start);
   return html`
-    ${Object.keys(fields).map((key) => member(key, fields[key], { isListed: true, isRequired: required.includes(key) }))}
+    ${Object.keys(fields).filter((key) => !isFixed(key)).map((key) => member(key, fields[key], { isListed: true, isRequired: required.includes(key) }))}
     ${others.map((key) => member(key, extra ?? ANY, { isExtra: true }))}
     ${extra ? html`<${Adder} name=${name} add=${add} isThere=${(key) => own(value, key) || own(fields, key)} />` : isEmpty && html`<p class="muted">Nothing to fill in.</p>`}
   `;
@@ -175,8 +182,6 @@ function Ticks({ field: { item: { choices } }, value, set }) {
   </div>`;
 }
 
-// --- One place of the value
-
 const ANY = { kind: "any", type: "any JSON" };
 
 function Node({ field: outer, value, path, name, isBare, isListed, isRequired, isExtra }) {
@@ -215,7 +220,7 @@ function Node({ field: outer, value, path, name, isBare, isListed, isRequired, i
   const Body = !isGroup ? Control : kind === "object" ? ObjectFields : canTick(field, value) ? Ticks : ArrayItems;
   const body = isContainer && value === undefined
     ? html`<${Button} id=${id} text="Add" of="Add ${name}" aria-describedby=${described} onClick=${() => set(field.start)} />`
-    : html`<${Body} ...${{ field, value, path, name, set, attributes }} />`;
+    : html`<${Body} ...${{ field, value, path, name, set, attributes, isVariant: unions.length > 0 }} />`;
   const action = (text, words, onClick) => html`<${Button} text=${text} of="${words} ${name}" onClick=${onClick} />`;
   const head = html`${title !== name && html`<code>${name}</code> `}<span class="muted">${type}</span>
     ${isRequired && html` <span class="muted">required</span>`}`;

@@ -10,7 +10,6 @@ export const OMIT = Symbol("omit");
 
 const isRaw = (value) => Boolean(JSON.isRawJSON?.(value));
 
-/** Return whether an object or array has a member of its own. */
 export const own = (value, key) => isObject(value) && Object.hasOwn(value, key);
 
 /** Text that is not a value yet, such as "12x" in a number field. It is never valid. */
@@ -35,7 +34,6 @@ export function readNumber(text) {
 export const parseJson = (text) =>
   JSON.parse(text, (_, value, context) => (typeof value === "number" && context ? readNumber(context.source) : value));
 
-/** Return the result of a function, or something else if it fails. */
 export function attempt(work, otherwise) {
   try {
     return work();
@@ -44,10 +42,8 @@ export function attempt(work, otherwise) {
   }
 }
 
-/** JSON.parse that returns undefined for other text. */
 export const tryJson = (text) => attempt(() => JSON.parse(text));
 
-/** Return whether a value has members. */
 export const isObject = (value) => value !== null && typeof value === "object";
 
 /** Return the kind of a value: "object", "array", "string", "number", "boolean", "null", "draft" or "undefined". */
@@ -57,7 +53,6 @@ export function typeOf(value) {
   return Array.isArray(value) ? "array" : isRaw(value) ? "number" : typeof value;
 }
 
-/** Return whether two JSON values are equal; the order of properties does not count. */
 export function isEqual(a, b) {
   if (a === b) return true;
   const type = typeOf(a);
@@ -77,16 +72,13 @@ export function change(value, [key, ...rest], next) {
   return others;
 }
 
-/** Return the JSON pointer of a path. */
 export const pointer = (path) => path.map((key) => `/${String(key).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
 
-/** Return how many parts a value has; of arrays, only the first 100 items count. */
 export function countParts(value) {
   const inside = Array.isArray(value) ? value.slice(0, 100) : isObject(value) ? Object.values(value) : [];
   return inside.reduce((sum, part) => sum + countParts(part), 1);
 }
 
-/** Return the members of an object or array as [path, member]. */
 export const members = (value, path) =>
   Object.keys(value ?? {}).map((key) => [[...path, Array.isArray(value) ? Number(key) : key], value[key]]);
 

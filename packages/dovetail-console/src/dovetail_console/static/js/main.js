@@ -15,7 +15,8 @@ import { Tasks } from "./views/tasks.js";
 import { Confirm, Tools } from "./views/tools.js";
 import { Traffic } from "./views/traffic.js";
 
-const VIEWS = { overview: ["Overview", Overview], tools: ["Tools", Tools], resources: ["Resources", Resources], prompts: ["Prompts", Prompts],
+// Names in the address are not those of Object.prototype.
+const VIEWS = { __proto__: null, overview: ["Overview", Overview], tools: ["Tools", Tools], resources: ["Resources", Resources], prompts: ["Prompts", Prompts],
   tasks: ["Tasks", Tasks], traffic: ["Traffic", Traffic], revisions: ["Revisions", Revisions], check: ["Compliance", Check], "sign-in": ["Sign-in", SignIn] };
 const STATES = { connecting: "Connecting", ready: "Connected", lost: "Not reachable", denied: "Sign-in needed", failed: "Failed" };
 const sessions = new Map();

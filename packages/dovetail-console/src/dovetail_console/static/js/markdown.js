@@ -18,7 +18,6 @@ const LIST = /^\s*([-*+]|\d+[.)])\s+/;
 /** Whether a text looks like Markdown rather than plain text or code. */
 export const isMarkdown = (text) => /^(#{1,6} |```|\s*[-*+] \S|\d+\. \S|> |\|.*\|)/m.test(text) || /\*\*\S|\]\(https?:/.test(text);
 
-/** Render a text. */
 export function Markdown({ text }) {
   const lines = text.split(/\r?\n/);
   const blocks = [];

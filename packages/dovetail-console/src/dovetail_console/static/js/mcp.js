@@ -22,7 +22,8 @@ export class McpError extends Error {
   }
 }
 
-/** Wait; rejects when the signal is aborted. */
+const targetOf = (params) => params?.name ?? params?.uri;
+
 export const sleep = (ms, signal) => new Promise((resolve, reject) => {
   signal?.addEventListener("abort", () => reject(new McpError("cancelled", "Cancelled")));
   setTimeout(resolve, ms);
@@ -112,15 +113,15 @@ export class McpClient {
       if (!this.traits.modern || result.resultType !== "input_required") return result;
       const { requestState, inputRequests } = result;
       extra = { requestState };
-      if (inputRequests) extra.inputResponses = await this.answerAll(inputRequests, options.signal);
+      if (inputRequests) extra.inputResponses = await this.answerAll(inputRequests, options.signal, targetOf(params));
       else await backOff(50, round, options.signal);
     }
     throw new McpError("protocol", `${method} still asks for input after ${MAX_ROUNDS} rounds`);
   }
 
-  async answerAll(requests, signal) {
+  async answerAll(requests, signal, by) {
     const answers = {};
-    for (const [key, { method, params = {} }] of Object.entries(requests)) answers[key] = await this.onQuestion({ method, params }, signal);
+    for (const [key, { method, params = {} }] of Object.entries(requests)) answers[key] = await this.onQuestion({ method, params, by }, signal);
     return answers;
   }
 
@@ -154,7 +155,6 @@ export class McpClient {
 
   getTask = async (taskId) => readTask(await this.request("tasks/get", { taskId }, { tasks: true }));
 
-  /** A request as it is sent, for people. */
   describe = (method, params) => ({ revision: this.revision, url: this.#url, body: this.#message(1, method, params, {}), headers: this.#headers(method, params) });
 
   get #url() {
@@ -182,7 +182,7 @@ export class McpClient {
     this.#progress.set(id, onProgress);
     try {
       for await (const message of this.#messages(this.#message(id, method, params, options), any)) {
-        if (message.method !== undefined) this.#deliver(message, onMessage);
+        if (message.method !== undefined) this.#deliver(message, onMessage, targetOf(params));
         else if (message.error) throw rpcError(message.error);
         else if (message.id === id) return message.result;
       }
@@ -233,7 +233,7 @@ export class McpClient {
     // Revision 2025-03-26 has batches.
     for (const message of [tryJson(text) ?? {}].flat()) {
       const isAnswer = message.method === undefined;
-      this.#record("in", response, text, isAnswer ? { ...message, method: request?.method } : message, isAnswer);
+      this.#record("in", response, text, isAnswer ? { ...message, method: request?.method, params: request?.params } : message, isAnswer);
       if (isAnswer && !message.error && message.result === undefined)
         throw new McpError("protocol", `The server sent no JSON-RPC message: ${text.slice(0, 200)}`);
       yield message;
@@ -247,9 +247,9 @@ export class McpClient {
     this.#record("in", response, text, error ? { method, error } : {});
     if (status === 404 && this.#session?.id && method !== "initialize") throw new McpError("session", "The session has expired");
     const isDenial = status === 401 || status === 403;
-    if (error && !isDenial) throw rpcError(error);
+    if (error?.code && !isDenial) throw rpcError(error);
     const what = isDenial ? `denies access (${status})` : `answered ${method} with HTTP ${status}`;
-    throw new McpError("http", `The server ${what}: ${(error?.message ?? text).slice(0, 300)}`, { status });
+    throw new McpError("http", `The server ${what}: ${String(error?.message ?? error ?? text).slice(0, 300)}`, { status });
   }
 
   async #fetch(message, signal, lastId) {
@@ -271,21 +271,21 @@ export class McpClient {
     if (!response.ok) await this.#fail(response, message.method ?? "a response");
   }
 
-  #deliver({ id, method, params = {} }, onMessage) {
-    if (id !== undefined) this.#answer(id, method, params);
+  #deliver({ id, method, params = {} }, onMessage, by) {
+    if (id !== undefined) this.#answer(id, method, params, by);
     else if (method === "notifications/progress") this.#progress.get(params.progressToken)?.(params);
     else if (method === "notifications/cancelled") this.#asked.get(params.requestId)?.abort();
     else if (method === "notifications/message" && onMessage) onMessage(params);
     else this.onNotification(method, params);
   }
 
-  async #answer(id, method, params) {
+  async #answer(id, method, params, by) {
     const reply = { id };
     const controller = new AbortController();
     this.#asked.set(id, controller);
     try {
       if (method === "ping") reply.result = {};
-      else if (QUESTIONS.includes(method)) reply.result = await this.onQuestion({ method, params }, controller.signal);
+      else if (QUESTIONS.includes(method)) reply.result = await this.onQuestion({ method, params, by }, controller.signal);
       else reply.error = { code: -32601, message: `Method not found: ${method}` };
     } catch ({ code = -32603, message }) {
       reply.error = { code, message };
@@ -346,7 +346,7 @@ export class McpClient {
   #record(direction, { stream, url, method = null, status = null, headers, begun }, text, { method: name = null, id = null, ...message }, isAnswer) {
     const kind = message.error ? "error" : message.result !== undefined ? "response" : !name ? "http" : id === null ? "notification" : "request";
     const masked = [...headers].map(([header, value]) => [header, SECRET.test(header) ? "***" : value]);
-    this.onFrame({ n: ++count, at: Date.now() / 1000, stream, direction, kind, method: name, id, text, principal: null,
+    this.onFrame({ n: ++count, at: Date.now() / 1000, stream, direction, kind, method: name, target: targetOf(message.params), id, text, principal: null,
       http: { method, url, status, headers: masked }, ms: isAnswer ? performance.now() - begun : null });
   }
 }

@@ -24,11 +24,9 @@ function Media({ data, mimeType = "" }) {
     <p class="row muted">${mimeType} ${sizeText(Math.floor(String(data).length * 0.75))}<a class="button" href=${url} download="file">Download</a></p>`;
 }
 
-/** The contents of a resource. */
 export const Resource = ({ contents = {} }) => html`<div class="resource"><p class="muted"><code>${contents.uri}</code> ${contents.mimeType}</p>
   ${contents.blob ? html`<${Media} data=${contents.blob} mimeType=${contents.mimeType} />` : html`<${Text} text=${String(contents.text ?? "")} />`}</div>`;
 
-/** One content block of a result or a message. */
 export function Block({ block, session }) {
   const { type, text, resource, uri, title, name, description } = block ?? {};
   if (type === "text") return html`<${Text} text=${String(text)} />`;
@@ -38,7 +36,6 @@ export function Block({ block, session }) {
   return html`<${Data} value=${block} />`;
 }
 
-/** Structured data: a list of records as a table, everything else as a tree. */
 export const Data = ({ value }) => isTable(value) ? html`<${Table} rows=${value} />` : html`<${Tree} value=${value} />`;
 
 function Table({ rows }) {
@@ -65,7 +62,6 @@ function Tree({ value, name, depth = 0 }) {
     ${open && !isTable(value) && keys.length > limit && html`<button onClick=${() => setLimit(limit * 10)}>Show more</button>`}</details>`;
 }
 
-/** The result of a tool call. */
 export function Result({ result, session }) {
   const [tab, setTab] = useState("Result");
   const { content = [], structuredContent: structured, isError } = result;
@@ -80,7 +76,6 @@ export function Result({ result, session }) {
       ${!content.length && structured === undefined && html`<p class="muted">The result is empty.</p>`}</div>`}</div>`;
 }
 
-/** A failed request, with what the server said. */
 export function Failure({ error: { kind, code, message, data } }) {
   const links = code === -32042 ? data?.elicitations ?? [] : [];
   return html`<${ErrorBox} title=${{ rpc: `Error ${code}`, cancelled: "Cancelled", network: "No connection" }[kind] ?? "Error"}><p>${message}</p>

@@ -1,9 +1,9 @@
 /** The state of the page for one server: connection, lists, calls, tasks, traffic. It never touches the document. */
-import { ask, loadConfig, tokenHeader } from "./api.js";
+import { ask, loadConfig, readError, tokenHeader } from "./api.js";
 import { McpClient, McpError, readTask, sleep } from "./mcp.js";
 import { Observable, memory, notices } from "./ui.js";
 
-const LISTS = { tools: ["tools/list", "tools"], resources: ["resources/list", "resources"],
+const LISTS = { __proto__: null, tools: ["tools/list", "tools"], resources: ["resources/list", "resources"],
   templates: ["resources/templates/list", "resourceTemplates", "resources"], prompts: ["prompts/list", "prompts"] };
 const MAX_FRAMES = 2000;
 const MAX_FRAME_TEXT = 12e6;
@@ -24,7 +24,6 @@ export const questions = Object.assign(new Observable(), {
   }),
 });
 
-/** One server. */
 export class Session extends Observable {
   state = "connecting";
   lists = {};
@@ -72,7 +71,7 @@ export class Session extends Observable {
       await client.connect(this.config.revisions[0]);
     } catch (error) {
       if (client !== this.client) return;
-      if (error.kind === "network") this.#lose(error.message);
+      if (error.kind === "network" || error.status === 503) this.#lose(error.message);
       else this.#become(error.status === 401 ? "denied" : "failed", error.message);
       return;
     }
@@ -104,7 +103,10 @@ export class Session extends Observable {
     const { client } = this;
     for (let pause = 500, isGone = true; isGone && client === this.client; pause *= 1.5) {
       await sleep(Math.min(pause, 5000));
-      isGone = await fetch(client.endpoint, { method: "OPTIONS" }).then(() => false, () => true);
+      isGone = await fetch(client.endpoint, { method: "OPTIONS" }).then(async (response) => {
+        if (response.status === 503) this.#become("lost", await readError(response));
+        return response.status === 503;
+      }, () => true);
     }
     this.isRetrying = false;
     if (client === this.client) await this.connect();
@@ -260,7 +262,7 @@ export class Session extends Observable {
     if (wanted.length === 0) return;
     for (const [key] of wanted) answered.add(key);
     try {
-      const inputResponses = await client.answerAll(Object.fromEntries(wanted), signal);
+      const inputResponses = await client.answerAll(Object.fromEntries(wanted), signal, task.tool);
       await client.request("tasks/update", { taskId: task.id, inputResponses }, { tasks: true });
     } catch (error) {
       if (error.kind !== "cancelled") notices.add(`The task got no answer: ${error.message}`, "error");

@@ -21,7 +21,6 @@ export class Observable {
   }
 }
 
-/** Redraw the component whenever the observable changes. */
 export function useObservable(observable) {
   const [, redraw] = useReducer((n) => n + 1, 0);
   useEffect(() => observable.watch(redraw), [observable]);
@@ -34,13 +33,10 @@ const keepIn = (storage) => ({
   set: (key, value) => attempt(() => window[storage].setItem(`dovetail:${key}`, JSON.stringify(value))),
 });
 
-/** Values that last as long as the tab. */
 export const memory = keepIn("sessionStorage");
 
-/** Values that last. */
 export const settings = keepIn("localStorage");
 
-/** Messages for the user, shown in a corner and read out by screen readers. */
 export const notices = Object.assign(new Observable(), {
   list: [],
   add(text, kind = "info") {
@@ -56,7 +52,6 @@ export const notices = Object.assign(new Observable(), {
   },
 });
 
-/** The corner with the notices. */
 export function Notices() {
   useObservable(notices);
   return html`<div class="notices" role="status">${notices.list.map((notice) => html`<div class="row ${notice.kind}">
@@ -86,23 +81,20 @@ export function Dialog({ title, onClose, children }) {
 export const copy = (text, what = "Copied") => navigator.clipboard ? navigator.clipboard.writeText(text).then(() => notices.add(what))
   : prompt("Copy this text", text);
 
-/** Save a text or a Blob as a file. */
 export function download(name, content) {
   const href = URL.createObjectURL(new Blob([content]));
   Object.assign(document.createElement("a"), { href, download: name }).click();
   setTimeout(URL.revokeObjectURL, 10_000, href);
 }
 
-/** A size for people: 12 B, 3.4 kB, 10.0 MB. */
 export const sizeText = (bytes) => bytes < 1000 ? `${bytes} B` : bytes < 1e6 ? `${(bytes / 1000).toFixed(1)} kB` : `${(bytes / 1e6).toFixed(1)} MB`;
 
-/** A duration for people. */
 export const msText = (ms) => ms == null ? "" : ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`;
 
-/** The time of day with milliseconds. */
+export const count = (number, plural) => `${number} ${number === 1 ? plural.slice(0, -1) : plural}`;
+
 export const clockText = (ms) => `${new Date(ms).toTimeString().slice(0, 8)}.${String(Math.floor(ms % 1000)).padStart(3, "0")}`;
 
-/** The address of a view, for links. */
 export const linkTo = (...parts) => `#/${parts.map(encodeURIComponent).join("/")}`;
 
 const PART = 200_000;
@@ -116,7 +108,6 @@ export function LongText({ text, label = "Text" }) {
       <button onClick=${() => setWhole(true)}>Show all</button>`}<button onClick=${() => download("text.txt", text)}>Download</button></p>`}`;
 }
 
-/** Anything as JSON text. */
 export const Json = ({ value, label }) => html`<${LongText} text=${JSON.stringify(value, null, 2)} label=${label} />`;
 
 /** A choice of [value, text] or of texts. */
@@ -124,7 +115,6 @@ export const Select = ({ label, options, onChange, isBare, ...rest }) => html`<l
   ...${rest} onChange=${(event) => onChange(event.target.value)}>${options.map((each) => [each].flat()).map(([value, text = value]) =>
     html`<option value=${value}>${text}</option>`)}</select></label>`;
 
-/** A checkbox with its label. */
 export const Tick = ({ label, onChange, ...rest }) => html`<p><label><input type="checkbox" ...${rest}
   onChange=${(event) => onChange(event.target.checked)} /> ${label}</label></p>`;
 
@@ -136,7 +126,6 @@ export const Field = ({ id, label, rows, onInput, children, ...rest }) => html`<
 export const Search = ({ label, value, onInput }) => html`<input type="search" aria-label=${label} placeholder="${label} (press /)"
   value=${value} onInput=${(event) => onInput(event.target.value)} />`;
 
-/** Whether a text has all words of a query. */
 export const hasWords = (text, query) => query.toLowerCase().split(/\s+/).every((word) => text.toLowerCase().includes(word));
 
 /** A choice between a few panels; arrow keys move between the tabs. */
@@ -155,8 +144,7 @@ export function Tabs({ label, tabs, selected, onSelect }) {
 /**
  * Two panes: a list of {key, title, text, badge} with a search field, and what is chosen.
  *
- * One link is in the tab order, arrow keys move. The first rows are drawn at once and the others after the
- * first paint, so a thousand are quick.
+ * The first rows are drawn at once and the others after the first paint, so a thousand are quick.
  */
 export function Panes({ session, view, label, items, item, error, footer, children }) {
   const [query, setQuery] = useState("");
@@ -181,11 +169,10 @@ export function Panes({ session, view, label, items, item, error, footer, childr
   const kinds = label.toLowerCase();
   return html`<div class="panes"><nav class="list-pane" aria-label=${label} onKeyDown=${move}>
       <${Search} label="Search ${kinds}" value=${query} onInput=${setQuery} />
-      <p class="count muted" role="status">${items ? `${query ? `${found.length} of ` : ""}${items.length} ${kinds}` : "Loading…"}</p>
+      <p class="count muted" role="status">${items ? `${query ? `${found.length} of ` : ""}${count(items.length, kinds)}` : "Loading…"}</p>
       <ul ref=${list}>${rows}</ul>${footer}</nav>
     <div class="detail">${error && html`<${ErrorBox} title="The ${kinds} cannot be listed"><p>${error}</p><//>`}
-      ${item && html`<a class="back" href=${linkTo(session.name, view)}>All ${kinds}</a>`}${children}</div></div>`;
+      ${item && html`<a class="back" href=${linkTo(session.name, view)}>All ${kinds}</a>`}${!item && items?.length > 0 && html`<p class="muted">Choose one of the ${kinds}.</p>`}${children}</div></div>`;
 }
 
-/** A problem, with what to do. */
 export const ErrorBox = ({ title, children }) => html`<div class="box error-box" role="alert"><strong>${title}</strong>${children}</div>`;

@@ -1,10 +1,8 @@
 /** What messages of modern revisions look like. */
 const PREFIX = "io.modelcontextprotocol/";
 
-/** What the result of server/discover says about the server. */
 export const serverInfoOf = (result) => result._meta?.[`${PREFIX}serverInfo`];
 
-/** Whether a modern server has tasks. */
 export const hasTasks = (capabilities) => Boolean(capabilities.extensions?.[`${PREFIX}tasks`]);
 
 /** The headers that mirror a modern request (2026-07-28 basic/transports/streamable-http). */

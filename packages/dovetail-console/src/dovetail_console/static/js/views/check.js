@@ -27,7 +27,6 @@ class CheckRun extends Observable {
 
 const runs = new WeakMap();
 
-/** The view. */
 export function Check({ session, config: { check, revisions } }) {
   if (!runs.has(session)) runs.set(session, new CheckRun());
   const run = useObservable(runs.get(session));

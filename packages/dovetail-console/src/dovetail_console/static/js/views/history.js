@@ -1,14 +1,13 @@
 /** The calls of this tab: result, run again, copy, save as test, compare. */
-import { html, useState } from "../../vendor/preact.js";
-import { post } from "../api.js";
+import { html, useEffect, useState } from "../../vendor/preact.js";
+import { ask, post } from "../api.js";
 import { Failure, Result } from "../results.js";
-import { clockText, copy, download, linkTo, msText, notices } from "../ui.js";
+import { LongText, clockText, copy, download, linkTo, msText, notices } from "../ui.js";
 import { Logs } from "./start.js";
 
 const STATES = { running: "Running", started: "Started", done: "Done", error: "Error", cancelled: "Cancelled" };
 const State = ({ status }) => html`<span class="badge ${status}">${STATES[status]}</span>`;
 
-/** What can be done with a call, besides looking at it. */
 export function CallActions({ session, entry }) {
   const { tool, args, revision, result } = entry;
   const send = (path, more) => post(path, { server: session.name, tool, arguments: args, revision, ...more });
@@ -21,20 +20,28 @@ export function CallActions({ session, entry }) {
     <a class="button" href=${linkTo(session.name, "revisions", entry.id)}>All revisions</a></p>`;
 }
 
-/** The state of a call: progress and messages while it runs, then its result. */
+/** The traceback of a call that failed, if the server was started with `dovetail dev`. */
+export function Traceback({ session, of }) {
+  const [text, setText] = useState("");
+  const [, reference] = /, reference (\w{8});/.exec(JSON.stringify(of) ?? "") ?? [];
+  useEffect(() => void (reference && session.config.tracebacks && ask("traceback", { reference }).then((found) => setText(found.text), () => {})), [reference]);
+  return text && html`<${LongText} text=${text} label="Traceback" />`;
+}
+
 export function CallView({ session, entry }) {
   const { status, tool, taskId, progress: { progress, total, message } = {}, logs, result, error } = entry;
   return html`<section class="call box" aria-label="Call of ${tool}"><p class="row" role="status"><${State} status=${status} />${msText(entry.ms)}
       ${taskId && html`<a href=${linkTo(session.name, "tasks", taskId)}>Task ${taskId.slice(0, 12)}</a>`}
       ${status === "running" && html`<button class="danger" onClick=${() => session.cancel(entry)}>Cancel</button>`}</p>
+    ${taskId && status === "running" && html`<p role="status">${session.tasks.get(taskId)?.statusMessage}</p>`}
     ${progress !== undefined && html`<p><progress aria-label="Progress" max=${total ?? 1} value=${total && progress}></progress> ${progress}
       ${total && ` of ${total}`} ${message}</p>`}
     ${logs.length > 0 && html`<${Logs} logs=${logs} />`}${error && html`<${Failure} error=${error} />`}
     ${result ? html`<${Result} result=${result} session=${session} />` : status !== "running" && !error
-      && html`<p class="muted">The result was kept until the page was loaded again.</p>`}</section>`;
+      && html`<p class="muted">The result was kept until the page was loaded again.</p>`}
+    <${Traceback} session=${session} of=${result ?? error?.message} /></section>`;
 }
 
-/** The list of calls, of one tool or of all. */
 export function History({ session, tool, onAgain }) {
   const [open, setOpen] = useState(null);
   const entries = session.history.filter((entry) => !tool || entry.tool === tool).slice(0, 50);

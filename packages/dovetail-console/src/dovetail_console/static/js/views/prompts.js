@@ -4,7 +4,6 @@ import { Block, Failure } from "../results.js";
 import { Json, Panes } from "../ui.js";
 import { CompletedInput, useRequest } from "./completion.js";
 
-/** The view of all prompts, or of one. */
 export function Prompts({ session, item }) {
   const { lists: { prompts }, listErrors } = session;
   const items = useMemo(() => prompts?.map(({ name, title = name, description }) => ({ key: name, title, text: description })), [prompts]);
@@ -30,6 +29,5 @@ function Prompt({ session, prompt: { name, title = name, description, arguments:
       <details><summary>Raw</summary><${Json} value=${result} /></details>`}</article>`;
 }
 
-/** A conversation; content may be one block or several. */
 export const Messages = ({ messages, session }) => html`<ol class="messages">${messages.map(({ role, content }) => html`<li><strong>${role}</strong>
   ${[content].flat().map((block) => html`<${Block} block=${block} session=${session} />`)}</li>`)}</ol>`;

@@ -9,7 +9,6 @@ const KINDS = { "elicitation/create": Elicitation, "sampling/createMessage": Sam
 const numbers = new WeakMap();
 let count = 0;
 
-/** The dialog of the first question that waits. */
 export function Questions() {
   const { list: [question] } = useObservable(questions);
   if (!question) return null;
@@ -20,6 +19,7 @@ export function Questions() {
 
 const Ask = ({ question, what, onSend, send = "Send", onClose, last = "Cancel", children }) => html`<${Dialog}
   title="${question.session.server.title} ${what}" onClose=${onClose}><form noValidate onSubmit=${(event) => (event.preventDefault(), onSend())}>
+  <p class="muted">${question.by ? html`For a call of <code>${question.by}</code>` : "Not for a call of this page"}</p>
   <p>${question.params.message}</p>${children}<p class="row"><button class="primary">${send}</button>
     ${last === "Cancel" && html`<button type="button" onClick=${() => question.answer({ action: "decline" })}>Decline</button>`}
     <button type="button" onClick=${onClose}>${last}</button></p></form><//>`;

@@ -2,10 +2,9 @@
 import { html, useEffect, useMemo, useState } from "../../vendor/preact.js";
 import { ask } from "../api.js";
 import { Failure, Resource } from "../results.js";
-import { Panes, clockText, notices } from "../ui.js";
+import { Panes, clockText, count, notices } from "../ui.js";
 import { CompletedInput, useRequest } from "./completion.js";
 
-/** The view of all resources, or of one. */
 export function Resources({ session, item }) {
   const { lists: { resources, templates }, listErrors, updates } = session;
   const items = useMemo(() => resources && [...resources, ...(templates ?? [])].map(({ uri, uriTemplate, title, name }) =>
@@ -49,6 +48,6 @@ function Reader({ session, uri }) {
   }).finally(() => session.changed());
   return html`<p class="row"><button onClick=${read}>Read again</button>${cancel && html`<button class="danger" onClick=${cancel}>Cancel</button>`}
       ${client.capabilities.resources?.subscribe && html`<button onClick=${toggle}>${isWatched ? "Unsubscribe" : "Subscribe"}</button>`}
-      ${isWatched && html`<span class="badge done" role="status">Live, ${changes} updates</span>`}</p>
+      ${isWatched && html`<span class="badge done" role="status">Live, ${count(changes, "updates")}</span>`}</p>
     ${error && html`<${Failure} error=${error} />`}${result?.contents?.map((contents) => html`<${Resource} contents=${contents} />`)}`;
 }

@@ -3,7 +3,6 @@ import { html, useEffect, useState } from "../../vendor/preact.js";
 import { Failure, Result } from "../results.js";
 import { Field, Panes, linkTo, notices } from "../ui.js";
 
-/** The view of all tasks, or of one. */
 export function Tasks({ session, item }) {
   const [error, setError] = useState(null);
   const refresh = () => session.refreshTasks().then(() => setError(null), ({ message }) => setError(message));

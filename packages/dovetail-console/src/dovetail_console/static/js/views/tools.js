@@ -20,7 +20,6 @@ export async function mayRun(session, name) {
   });
 }
 
-/** The dialog of mayRun. */
 export function Confirm() {
   const { tool, key, answer } = useObservable(pending);
   const [isAllowed, setAllowed] = useState(false);
@@ -59,7 +58,6 @@ function SchemaDetails({ title, ...rest }) {
   return html`<details onToggle=${({ target }) => setOpen(target.open)}><summary>${title}</summary>${open && html`<${Schema} ...${rest} />`}</details>`;
 }
 
-/** The view of all tools, or of one. */
 export function Tools({ session, item }) {
   const { lists: { tools }, listErrors } = session;
   const items = useMemo(() => tools?.map((tool) => ({ key: tool.name, title: titleOf(tool), text: String(tool.description ?? "").split("\n")[0] })), [tools]);
@@ -73,11 +71,7 @@ export function Tools({ session, item }) {
       : item && tools ? html`<${ErrorBox} title="There is no tool ${item}" />` : html`<${History} session=${session} onAgain=${again} />`}<//>`;
 }
 
-/**
- * The reserved place for MCP App views. A view is HTML of the server, so it must run in an
- * <iframe sandbox="allow-scripts"> of another origin, which the Content-Security-Policy names in frame-src,
- * and talk by postMessage with a check of event.source. Until then the page says that there is one.
- */
+// A view is HTML of the server: it needs an <iframe sandbox="allow-scripts"> of another origin, which frame-src names.
 function AppFrame({ tool: { _meta: meta } }) {
   const uri = meta?.ui?.resourceUri ?? meta?.["ui/resourceUri"];
   return uri && html`<p class="box">This tool has an MCP App view (<code>${String(uri)}</code>). The console shows only its data.</p>`;
@@ -93,6 +87,8 @@ function Tool({ session, tool, onAgain }) {
   const [wantsTask, setTask] = useState(client.traits.modern);
   const support = client.taskSupport(tool);
   const asTask = support === "required" || (support === "optional" && wantsTask);
+  // A modern server says only by doing it which tools run as tasks.
+  const canBeTask = support !== "forbidden" && (!client.traits.modern || history.some((each) => each.tool === name && each.taskId));
   const entry = history.find((each) => each.tool === name && (each.result || each.error || each.status === "running"));
   // Not `disabled`, which would take the focus away.
   const canRun = entry?.status !== "running" && state === "ready";
@@ -119,14 +115,14 @@ function Tool({ session, tool, onAgain }) {
   return html`<article data-tool=${name}><h2>${titleOf(tool)}</h2>
     <p>${titleOf(tool) !== name && html`<code>${name}</code> `}${hints.map((hint) => html`<span class="badge">${hint.replace("Hint", "")}</span> `)}</p>
     ${description && html`<${Markdown} text=${String(description)} />`}<${AppFrame} tool=${tool} />
-    <form class="call-form" onSubmit=${run} noValidate><${SchemaForm} form=${form} id="args" />
-      ${support !== "forbidden" && html`<${Tick} label="Run as a task${client.traits.modern ? " if the server wants" : ""}" checked=${asTask}
+    <div class=${entry ? "split" : ""}><form class="call-form" onSubmit=${run} noValidate><${SchemaForm} form=${form} id="args" />
+      ${canBeTask && html`<${Tick} label="Run as a task" checked=${asTask}
         disabled=${support === "required"} onChange=${setTask} />`}
       ${errors.length > 0 && html`<${ErrorBox} title="The arguments do not match the schema">
         <ul>${errors.slice(0, 10).map((error) => html`<li><code>${error.path.join(".")}</code> ${error.message}</li>`)}</ul>
         <button type="button" onClick=${(event) => run(event, true)}>Send anyway</button><//>`}
-      <p><button class="primary" aria-disabled=${!canRun}>Run</button></p></form>
-    ${entry && html`<${CallView} session=${session} entry=${entry} />${entry.status !== "running" && html`<${CallActions} session=${session} entry=${entry} />`}`}
+      <p class="bar"><button class="primary" aria-disabled=${!canRun}>Run</button></p></form>
+    ${entry && html`<div class="side"><${CallView} session=${session} entry=${entry} />${entry.status !== "running" && html`<${CallActions} session=${session} entry=${entry} />`}</div>`}</div>
     <${History} session=${session} tool=${name} onAgain=${onAgain} />
     <${SchemaDetails} title="Input schema" schema=${schema} />
     ${outputSchema && html`<${SchemaDetails} title="Output schema" schema=${outputSchema} />`}

@@ -21,7 +21,6 @@ function useWatched(session, isOn) {
   return [frames, state.error];
 }
 
-/** The view. */
 export function Traffic({ session, config: { watch } }) {
   const [source, setSource] = useState(watch ? "all" : "own");
   const [query, setQuery] = useState("");
@@ -31,7 +30,7 @@ export function Traffic({ session, config: { watch } }) {
   const [watched, error] = useWatched(session, source === "all");
   const frames = paused ?? (source === "all" ? watched.current : session.frames);
   const found = frames.filter((frame) => (!direction || frame.direction === direction)
-    && hasWords(`${frame.method} ${frame.kind} ${frame.id} ${frame.principal} ${frame.http?.method} ${frame.text}`, query));
+    && hasWords(`${frame.method} ${frame.target} ${frame.kind} ${frame.id} ${frame.principal} ${frame.http?.method} ${frame.text}`, query));
   const save = () => post("evidence", { frames: found, revision: session.client.revision })
     .then((file) => download("evidence.zip", file), notices.failed("Not exported"));
   const clear = () => {
@@ -51,9 +50,9 @@ export function Traffic({ session, config: { watch } }) {
       onOpen=${() => setOpen(open === frame.n ? null : frame.n)} />`)}</ol></div>`;
 }
 
-function Row({ frame: { at, direction, kind, method, id, principal, http, text, ms }, isOpen, onOpen }) {
+function Row({ frame: { at, direction, kind, method, target, id, principal, http, text, ms }, isOpen, onOpen }) {
   return html`<li><button class="quiet row-button" aria-expanded=${isOpen} onClick=${onOpen}><span class="muted">${clockText(at * 1000)}</span>
-      ${direction === "out" ? " → " : " ← "}<span class="badge ${kind}">${kind}</span> <code>${method ?? http?.method ?? http?.status}</code>
+      ${direction === "out" ? " → " : " ← "}<span class="badge ${kind}">${kind}</span> <code>${method ?? http?.method ?? http?.status}</code> ${target}
       ${principal && html` <span class="badge">${principal}</span>`} <span class="muted">${id !== null && `#${id} `}${sizeText(text.length)} ${msText(ms)}</span></button>
     ${isOpen && http && html`<${LongText} label="HTTP" text=${[`${http.method ?? http.status} ${http.url}`, ...(http.headers ?? []).map((pair) => pair.join(": "))].join("\n")} />`}
     ${isOpen && html`<${LongText} label="Raw bytes" text=${text} />`}</li>`;
