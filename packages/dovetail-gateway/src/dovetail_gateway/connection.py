@@ -86,6 +86,14 @@ class UpstreamConnection:
         self.has_response_per_request = has_response_per_request
         # The caller that used it last: it may have state in the upstream's session.
         self.last_caller: object = None
+        # What opened it, with the credentials of its principal, and when these were asked for.
+        self.make_channel: object = None
+        self.checked_at: float = 0.0
+        # When it was opened, and whether a call has taken it since.
+        self.opened_at: float = 0.0
+        self.is_taken: bool = False
+        # Whether it is closed after the calls in flight.
+        self.is_retired: bool = False
 
     @classmethod
     async def open(

@@ -7,6 +7,7 @@ import inspect
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager, nullcontext
+from dataclasses import dataclass
 from functools import partial
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -506,6 +507,17 @@ def _per_principal(auth: Any) -> FindCredentials | None:
     return find
 
 
+@dataclass(frozen=True, slots=True)
+class _ChannelMaker:
+    """Makes the channels of one principal; equal if its credentials are."""
+
+    channels: Callable[..., Channel]
+    options: Mapping[str, Any]
+
+    def __call__(self) -> Channel:
+        return self.channels(**self.options)
+
+
 async def _find_channel(
     channels: Callable[..., Channel],
     find: FindCredentials | None,
@@ -519,8 +531,8 @@ async def _find_channel(
     if inspect.isawaitable(found):
         found = await found
     if isinstance(found, Mapping):
-        return partial(channels, headers={**(headers or {}), **found})
-    return partial(channels, headers=headers, auth=found)
+        return _ChannelMaker(channels, {"headers": {**(headers or {}), **found}})
+    return _ChannelMaker(channels, {"headers": headers, "auth": found})
 
 
 def _find_url(target: Target) -> str | None:

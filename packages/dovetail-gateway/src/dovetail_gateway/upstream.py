@@ -4,17 +4,24 @@ A modern upstream is stateless, so callers share a connection. A legacy upstream
 each principal gets its own, and clients that can be asked different things get different ones. On
 stdio, where a question does not say which call it belongs to, a connection serves one caller at a
 time.
+
+Where callers have credentials of their own, a connection belongs to the whole principal with its
+scopes and claims, because the credentials may depend on all of them. It is used no longer than the
+token of the principal is valid and its credentials are what they were.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextvars
+import hashlib
 import logging
+import math
 import time
+from collections import Counter
 from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from dovetail.client import Channel
 from dovetail.client.negotiation import Mode, parse_mode
@@ -34,6 +41,8 @@ __all__ = [
     "Upstream",
     "UpstreamSettings",
 ]
+
+T = TypeVar("T")
 
 logger: logging.Logger = logging.getLogger("dovetail")
 
@@ -75,6 +84,14 @@ _LONGEST_PAUSE = 1.0
 # second, callers are answered or told that it is unavailable.
 _PATIENCE = 0.9
 
+# Seconds after which the credentials of a principal are asked for again.
+_CREDENTIAL_SECONDS = 60.0
+# Seconds that a token is accepted after its `exp`, as guards do by default.
+_LEEWAY = 60.0
+
+# Seconds in which the call that opened a connection takes it; after that, others may close it.
+_FIRST_USE_SECONDS = 1.0
+
 # Requests that opening takes: a legacy server may not answer the first one at all.
 _OPENING_STEPS = 3
 
@@ -114,8 +131,35 @@ class ProxyCaller(NamedTuple):
 class _Slot(NamedTuple):
     """Callers of one slot can share a connection."""
 
+    # Whose share of the connections it counts against; None for anonymous callers, and for all.
     owner: str | None
+    # A digest of the whole principal, if callers have credentials of their own.
+    principal: bytes
     declared: bytes
+
+
+def _digest(principal: Principal | None) -> bytes:
+    """Return a digest of everything that credentials may depend on."""
+    if principal is None:
+        return b""
+    claims = {str(name): repr(value) for name, value in principal.claims.items()}
+    whole = (principal.id, sorted(principal.scopes), claims, principal.trusted)
+    return hashlib.sha256(codec.encode_canonical(whole)).digest()
+
+
+def _valid_until(principal: Principal | None) -> float:
+    """Return the Unix time until which the token of a principal is accepted."""
+    expires = None if principal is None else principal.claims.get("exp")
+    if not isinstance(expires, int | float) or isinstance(expires, bool):
+        return math.inf
+    return expires + _LEEWAY
+
+
+class _Waiting(NamedTuple):
+    """A call that waits for a connection."""
+
+    owner: str | None
+    woken: asyncio.Future[None]
 
 
 class Upstream:
@@ -136,7 +180,11 @@ class Upstream:
         self._is_legacy: bool | None = None
         self._open: dict[_Slot, list[UpstreamConnection]] = {}
         self._opening: dict[_Slot, asyncio.Task[UpstreamConnection]] = {}
-        self._released = asyncio.Event()
+        self._waiting: list[_Waiting] = []
+        self._has_principals = False
+        # The running request for each connection that asks whether the upstream answers again.
+        self._pings: dict[UpstreamConnection, asyncio.Task[None]] = {}
+        self._expiries: dict[UpstreamConnection, asyncio.TimerHandle] = {}
         self._closing = BackgroundTasks()
         # The pauses between attempts to connect, while they fail.
         self._pauses: Iterator[float] | None = None
@@ -165,66 +213,113 @@ class Upstream:
 
     async def acquire(self, caller: ProxyCaller) -> UpstreamConnection:
         """Return a connection for one call; raises UpstreamError if the upstream is unavailable."""
+        return await self._take(caller)
+
+    async def _take(self, caller: ProxyCaller) -> UpstreamConnection:
+        """Return a connection, of which it is not known whether the upstream answers on it."""
+        self._has_principals = self._has_principals or caller.principal is not None
         while True:
+            if self.is_per_principal and time.time() >= _valid_until(caller.principal):
+                raise explain(self.name, AccessDeniedError("the token of the caller has expired"))
             # The slot depends on the era, which the first connection finds out.
             slot = self._slot_of(caller)
             found = self._find(slot, caller.key)
             if found is not None:
-                return found
-            if slot not in self._opening:
-                await self._make_room()
-                if slot not in self._opening:
-                    self._opening[slot] = self._start(self._connect(slot, caller))
-            await self._wait_for(self._opening[slot])
+                if not self._should_check(found):
+                    found.is_taken = True
+                    return found
+                await self._check_credentials(found, caller.principal)
+            elif slot in self._opening:
+                await self._wait_for(self._opening[slot])
+            elif self._has_room(slot.owner):
+                self._opening[slot] = self._start(self._connect(slot, caller))
+                await self._wait_for(self._opening[slot])
+            else:
+                await self._wait_for_turn(slot.owner)
 
     async def probe(self) -> None:
         """Send a request that changes nothing, so that `presence` is up to date."""
         try:
-            connection = await self.acquire(ProxyCaller(None, None, {}))
+            connection = await self._take(ProxyCaller(None, None, {}))
         except DovetailError:
             return
         try:
-            method = "ping" if connection.is_legacy else "server/discover"
-            await connection.era.request(method, timeout=self._settings.timeout)
-        except (TransportError, TimeoutError) as error:
-            self.presence.lost(error)
-        except DovetailError:
-            self.presence.found()
-        else:
-            self.presence.found()
+            await asyncio.wait([self._ping(connection)])
         finally:
             self.release()
 
+    def _ping(self, connection: UpstreamConnection) -> asyncio.Task[None]:
+        """Return the task of a request that changes nothing; one at a time for a connection."""
+
+        async def ping() -> None:
+            try:
+                method = "ping" if connection.is_legacy else "server/discover"
+                await connection.era.request(method, timeout=self._settings.timeout)
+            except (TransportError, TimeoutError) as error:
+                self.presence.lost(error)
+            except DovetailError:
+                self.presence.found()
+            else:
+                self.presence.found()
+            finally:
+                del self._pings[connection]
+
+        if connection not in self._pings:
+            self._pings[connection] = self._start(ping())
+        return self._pings[connection]
+
     def release(self) -> None:
-        """Wake calls that wait for a connection."""
-        self._released.set()
+        """Let calls continue that wait for a connection."""
+        for connection in self._connections():
+            if connection.is_retired and connection.is_idle:
+                self._close_later(connection)
+        counts = self._count_by_owner()
+        # Who has the fewest connections goes first, and then who has waited longest.
+        for waiting in sorted(self._waiting, key=lambda each: counts.get(each.owner, 0)):
+            if not waiting.woken.done():
+                waiting.woken.set_result(None)
 
     def discard(self, connection: UpstreamConnection) -> None:
         """Use a connection no more, and close it."""
+        self._close_later(connection)
+        self.release()
+
+    def _close_later(self, connection: UpstreamConnection) -> None:
         for slot, connections in tuple(self._open.items()):
             if connection in connections:
                 connections.remove(connection)
                 if not connections:
                     del self._open[slot]
+        expiry = self._expiries.pop(connection, None)
+        if expiry is not None:
+            expiry.cancel()
         self._closing.start(connection.close())
-        self._released.set()
+
+    def _retire(self, connection: UpstreamConnection) -> None:
+        """Use a connection for no more calls, and close it after those in flight."""
+        connection.is_retired = True
+        self.release()
 
     async def close(self) -> None:
         """Close every connection."""
-        for opening in tuple(self._opening.values()):
-            opening.cancel()
-        await asyncio.gather(*self._opening.values(), return_exceptions=True)
-        for connections in tuple(self._open.values()):
-            for connection in tuple(connections):
-                self.discard(connection)
+        starting = (*self._opening.values(), *self._pings.values())
+        for task in starting:
+            task.cancel()
+        await asyncio.gather(*starting, return_exceptions=True)
+        for connection in self._connections():
+            self.discard(connection)
         await self._closing.drain(self._settings.timeout)
         await self._closing.close()
 
+    # -- finding a connection -----------------------------------------------------------------
+
     def _slot_of(self, caller: ProxyCaller) -> _Slot:
-        owner = owner_of(caller.principal)
+        owner, principal = owner_of(caller.principal), b""
+        if self.is_per_principal:
+            principal = _digest(caller.principal)
         if self._is_legacy is False:
-            return _Slot(owner if self._settings.per_principal else None, b"")
-        return _Slot(owner, codec.encode_canonical(caller.declared))
+            return _Slot(owner if self.is_per_principal else None, principal, b"")
+        return _Slot(owner, principal, codec.encode_canonical(caller.declared))
 
     def _find(self, slot: _Slot, key: object) -> UpstreamConnection | None:
         free: UpstreamConnection | None = None
@@ -232,31 +327,84 @@ class Upstream:
             if not connection.is_open:
                 self._is_lost = True
                 self.discard(connection)
-            elif connection.is_free_for(key):
+            elif not connection.is_retired and connection.is_free_for(key):
                 if connection.last_caller is key:
                     return connection
                 free = free or connection
         return free
 
-    async def _make_room(self) -> None:
-        """Close an idle connection or wait for one if there are too many."""
-        while (
-            sum(map(len, self._open.values())) + len(self._opening)
-            >= self._settings.max_connections
-        ):
-            idle = [c for connections in self._open.values() for c in connections if c.is_idle]
-            if idle:
-                self.discard(idle[0])
-                return
-            self._released.clear()
-            try:
-                async with asyncio.timeout(self._settings.timeout):
-                    await self._released.wait()
-            except TimeoutError:
-                raise LimitError(
-                    f"All connections to the upstream server {self.name!r} are in use "
-                    f"({self._settings.max_connections}). Try again later."
-                ) from None
+    def _should_check(self, connection: UpstreamConnection) -> bool:
+        age = time.monotonic() - connection.checked_at
+        return self.is_per_principal and age >= _CREDENTIAL_SECONDS
+
+    async def _check_credentials(
+        self, connection: UpstreamConnection, principal: Principal | None
+    ) -> None:
+        """Stop using a connection if the credentials of its principal are others now.
+
+        If they cannot be had, they have been withdrawn: its calls end, and the error is raised.
+        """
+        connection.checked_at = time.monotonic()
+        try:
+            current = await self._settings.make_channel(principal)
+        except Exception:
+            self.discard(connection)
+            raise
+        if current != connection.make_channel:
+            self._retire(connection)
+
+    # -- the number of connections ------------------------------------------------------------
+
+    def _connections(self) -> list[UpstreamConnection]:
+        return [each for connections in self._open.values() for each in connections]
+
+    def _count_by_owner(self) -> Counter[str | None]:
+        counts = Counter(slot.owner for slot in self._opening)
+        for slot, connections in self._open.items():
+            counts[slot.owner] += len(connections)
+        return counts
+
+    def _has_room(self, owner: str | None) -> bool:
+        """Whether a connection may be opened; closes an idle one if there are too many."""
+        counts, limit = self._count_by_owner(), self._settings.max_connections
+        # One principal cannot take the connections of all. Without a guard there are no others.
+        share = max(1, limit // 2) if self._has_principals else limit
+        if counts[owner] >= share:
+            idle = [(slot, each) for slot, each in self._idle() if slot.owner == owner]
+        elif counts.total() >= limit:
+            idle = self._idle()
+        else:
+            return True
+        if not idle:
+            return False
+        self._close_later(max(idle, key=lambda found: counts[found[0].owner])[1])
+        return True
+
+    def _idle(self) -> list[tuple[_Slot, UpstreamConnection]]:
+        now = time.monotonic()
+        return [
+            (slot, each)
+            for slot, connections in self._open.items()
+            for each in connections
+            if each.is_idle and (each.is_taken or now - each.opened_at > _FIRST_USE_SECONDS)
+        ]
+
+    async def _wait_for_turn(self, owner: str | None) -> None:
+        waiting = _Waiting(owner, asyncio.get_running_loop().create_future())
+        self._waiting.append(waiting)
+        try:
+            async with asyncio.timeout(self._settings.timeout):
+                await waiting.woken
+        except TimeoutError:
+            raise LimitError(
+                f"All connections to the upstream server {self.name!r} are in use "
+                f"({self._settings.max_connections}, half of them for one principal). Try again "
+                "later."
+            ) from None
+        finally:
+            self._waiting.remove(waiting)
+
+    # -- opening ------------------------------------------------------------------------------
 
     async def _wait_for(self, opening: asyncio.Task[UpstreamConnection]) -> None:
         """Wait until a connection is open; not for long if the upstream was lost."""
@@ -268,9 +416,7 @@ class Upstream:
             raise UpstreamUnavailableError(self.name, self.presence.reason)
         opening.result()
 
-    def _start(
-        self, work: Coroutine[Any, Any, UpstreamConnection]
-    ) -> asyncio.Task[UpstreamConnection]:
+    def _start(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
         # In a context of its own: a connection outlives the call that needed it first.
         task = asyncio.get_running_loop().create_task(work, context=contextvars.Context())
         # Everybody who waited may have been cancelled.
@@ -292,26 +438,41 @@ class Upstream:
             raise explain(self.name, error) from None
         finally:
             del self._opening[slot]
+            # If it failed, another one may be opened.
+            self.release()
         self._pauses = None
         self.presence.found()
         self._is_legacy = connection.is_legacy
         # Reconnecting is faster if the era is known.
         self._mode = Mode(not connection.is_legacy, connection.is_legacy, self._asked_mode.revision)
         self._open.setdefault(self._slot_of(caller), []).append(connection)
+        self._limit_lifetime(connection, caller.principal)
         connection.last_caller = caller.key
+        connection.opened_at = time.monotonic()
         self._on_open(connection)
         return connection
 
+    def _limit_lifetime(self, connection: UpstreamConnection, principal: Principal | None) -> None:
+        until = _valid_until(principal)
+        if self.is_per_principal and until < math.inf:
+            loop = asyncio.get_running_loop()
+            self._expiries[connection] = loop.call_later(
+                until - time.time(), self._retire, connection
+            )
+
     async def _try_to_connect(self, caller: ProxyCaller) -> UpstreamConnection:
+        checked_at = time.monotonic()
         make_channel = await self._settings.make_channel(caller.principal)
         try:
-            return await self._connect_at(self._mode, make_channel, caller)
+            connection = await self._connect_at(self._mode, make_channel, caller)
         except (PeerError, TransportError, TimeoutError):
             if self._mode == self._asked_mode:
                 raise
             # It may speak another era since it was restarted.
             self._mode, self._is_legacy = self._asked_mode, None
-            return await self._connect_at(self._mode, make_channel, caller)
+            connection = await self._connect_at(self._mode, make_channel, caller)
+        connection.make_channel, connection.checked_at = make_channel, checked_at
+        return connection
 
     async def _connect_at(
         self, mode: Mode, make_channel: Callable[[], Channel], caller: ProxyCaller

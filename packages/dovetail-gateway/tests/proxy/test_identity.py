@@ -14,6 +14,7 @@ from dovetail.client.targets import LocalCaller
 from dovetail.core.principal import Principal
 from dovetail.errors import InvalidParamsError
 from dovetail.spec.keys import CLIENT_CAPABILITIES, PROTOCOL_VERSION
+from tests.patience import CAP
 from tests.peers.scripted import run
 from tests.proxy.pairing import LEGACY, MODERN, UPSTREAM
 from tests.proxy.upstream import make_upstream
@@ -189,6 +190,59 @@ def test_a_read_only_guard_holds_for_the_tools_of_the_upstream(mode: str) -> Non
             while (await client.list_tools())[-1].name != "prices":
                 await asyncio.sleep(0.01)
             assert (await client.call("prices")).text == "1"
+        await proxy.close()
+
+    run(scenario())
+
+
+def test_credentials_are_those_of_the_principals_claims_and_scopes(upstream_url: str) -> None:
+    def find(principal: Principal | None) -> dict[str, str]:
+        assert principal is not None
+        return {"Authorization": f"{principal.claims['tenant']} {sorted(principal.scopes)}"}
+
+    async def scenario() -> None:
+        proxy = Proxy(upstream_url, auth=find)
+        for tenant, scopes in (("one", ["admin"]), ("two", ["admin"]), ("two", ["read"])):
+            caller = Principal("ada", scopes, {"tenant": tenant})
+            async with Client(LocalCaller(proxy, caller)) as client:
+                assert (await client.call("whoami")).text == f"{tenant} {scopes}"
+        await proxy.close()
+
+    run(scenario())
+
+
+def test_forty_slow_calls_of_one_principal_do_not_hold_another() -> None:
+    started: list[None] = []
+    upstream = Server("shop")
+
+    @upstream.tool
+    async def slow() -> str:
+        started.append(None)
+        await asyncio.Event().wait()
+        return ""
+
+    @upstream.tool
+    async def stock() -> str:
+        return "7"
+
+    async def call(proxy: Proxy, principal: str, name: str) -> Any:
+        async with Client(LocalCaller(proxy, principal), mode=LEGACY) as client:
+            return (await client.call(name)).text
+
+    async def scenario() -> None:
+        # Nothing below ends because of a time limit.
+        proxy = Proxy(upstream, mode=LEGACY, connect_timeout=10 * CAP)
+        slow_calls = [asyncio.create_task(call(proxy, "ada", "slow")) for _ in range(40)]
+        async with asyncio.timeout(CAP):
+            while len(started) < 16:
+                await asyncio.sleep(0)
+            for _ in range(500):
+                await asyncio.sleep(0)
+            assert await call(proxy, "bob", "stock") == "7"
+        assert len(started) == 16
+        for each in slow_calls:
+            each.cancel()
+        await asyncio.gather(*slow_calls, return_exceptions=True)
         await proxy.close()
 
     run(scenario())

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -16,6 +18,7 @@ from dovetail_gateway.connection import UpstreamConnection
 from dovetail_gateway.failures import UpstreamError
 from dovetail_gateway.forwarding import Forwarding
 from dovetail_gateway.upstream import ProxyCaller, Upstream, UpstreamSettings
+from tests.patience import CAP
 from tests.peers.scripted import DISCOVERED, INITIALIZED, ScriptedServer, run
 from tests.unit.fakes import make_call
 
@@ -30,6 +33,17 @@ SCRIPTS: dict[str, Any] = {
 }
 
 
+@dataclass(frozen=True)
+class _Maker:
+    """Makes channels; equal if the credentials are."""
+
+    shop: Shop
+    credentials: Any
+
+    def __call__(self) -> Channel:
+        return MemoryChannel(self.shop.make_server())
+
+
 class Shop:
     """An upstream that can be unavailable."""
 
@@ -37,6 +51,11 @@ class Shop:
         self.server = ScriptedServer(SCRIPTS[era])
         self.problem: Exception | None = None
         self.opened: list[Any] = []
+        # What the function for credentials returns, and how often it was asked.
+        self.credentials: Any = None
+        self.asked = 0
+        # Whether each connection has a server of its own, as processes have.
+        self.has_processes = False
         self.upstream = Upstream(
             UpstreamSettings("shop", self.make_channel, ("p", "1"), **settings),
             self.opened.append,
@@ -46,7 +65,11 @@ class Shop:
     async def make_channel(self, principal: Principal | None) -> Callable[[], Channel]:
         if self.problem is not None:
             raise self.problem
-        return lambda: MemoryChannel(self.server)
+        self.asked += 1
+        return _Maker(self, self.credentials)
+
+    def make_server(self) -> ScriptedServer:
+        return ScriptedServer(self.server.script) if self.has_processes else self.server
 
     async def acquire(
         self, principal: Principal | None = None, key: Any = "k", **given: Any
@@ -180,6 +203,131 @@ def test_a_closed_connection_is_replaced() -> None:
         first.era.rpc.closed(TransportError("gone"))
         assert await shop.acquire() is not first
         shop.upstream.release()
+        await shop.upstream.close()
+
+    run(scenario())
+
+
+async def occupy(connection: UpstreamConnection, key: Any) -> asyncio.Task[Any]:
+    """Start a call that the upstream does not answer."""
+    forwarding = Forwarding(make_call(), key, None, None)  # type: ignore[arg-type]
+    call = asyncio.create_task(connection.exchange(forwarding, "tools/call", {}))
+    await settle()
+    assert not connection.is_idle
+    return call
+
+
+async def settle() -> None:
+    for _ in range(200):
+        await asyncio.sleep(0)
+
+
+async def end(*calls: asyncio.Future[Any]) -> None:
+    for call in calls:
+        call.cancel()
+    await asyncio.gather(*calls, return_exceptions=True)
+
+
+def test_who_has_the_fewest_connections_gets_the_next_one() -> None:
+    async def scenario() -> None:
+        shop = Shop("legacy", max_connections=4, timeout=CAP)
+        shop.has_processes = True
+        calls = {}
+        for number, who in enumerate((BOB, BOB, ADA, Principal("dan"))):
+            connection = await shop.acquire(who, number)
+            calls[number] = await occupy(connection, number)
+        # Ada was there first, and has a connection.
+        ada = asyncio.create_task(shop.acquire(ADA, "second"))
+        await settle()
+        eve = asyncio.create_task(shop.acquire(Principal("eve"), "first"))
+        await settle()
+        await end(calls[0])
+        shop.upstream.release()
+        async with asyncio.timeout(CAP):
+            await eve
+        assert not ada.done()
+        await end(ada, *calls.values())
+        await shop.upstream.close()
+
+    run(scenario())
+
+
+def test_credentials_belong_to_the_whole_principal() -> None:
+    async def scenario() -> None:
+        shop = Shop(per_principal=True)
+        callers = [
+            Principal("ada"),
+            Principal("ada", ["admin"]),
+            Principal("ada", claims={"tenant": "one"}),
+            Principal("ada", claims={"tenant": "two"}),
+            Principal("ada", trusted=True),
+        ]
+        found = [await shop.acquire(each) for each in callers]
+        assert len(set(found)) == len(callers)
+        same = Principal("ada", claims={"tenant": "two"})
+        assert await shop.acquire(same) is found[3]
+        await shop.upstream.close()
+
+    run(scenario())
+
+
+def test_a_connection_ends_with_the_token_of_its_principal() -> None:
+    async def scenario() -> None:
+        shop = Shop(per_principal=True)
+        ada = Principal("ada", claims={"exp": time.time() - 59.0})
+        connection = await shop.acquire(ada)
+        async with asyncio.timeout(CAP):
+            while connection.is_open:
+                await asyncio.sleep(0.01)
+        with pytest.raises(UpstreamError, match="the token of the caller has expired"):
+            await shop.acquire(ada)
+        await shop.upstream.close()
+
+    run(scenario())
+
+
+def test_a_call_in_flight_ends_before_its_expired_connection() -> None:
+    async def scenario() -> None:
+        shop = Shop(per_principal=True)
+        ada = Principal("ada", claims={"exp": time.time() - 59.0})
+        connection = await shop.acquire(ada)
+        call = await occupy(connection, "k")
+        async with asyncio.timeout(CAP):
+            while not connection.is_retired:
+                await asyncio.sleep(0.01)
+        assert connection.is_open
+        await end(call)
+        shop.upstream.release()
+        async with asyncio.timeout(CAP):
+            while connection.is_open:
+                await asyncio.sleep(0.01)
+        await shop.upstream.close()
+
+    run(scenario())
+
+
+def test_credentials_that_change_or_are_withdrawn_are_used_no_more() -> None:
+    async def scenario() -> None:
+        shop = Shop(per_principal=True)
+        shop.credentials = "old"
+        first = await shop.acquire(ADA)
+        assert await shop.acquire(ADA) is first
+        assert shop.asked == 1
+        first.checked_at = -1e6
+        assert await shop.acquire(ADA) is first
+        assert shop.asked == 2
+        shop.credentials = "new"
+        first.checked_at = -1e6
+        second = await shop.acquire(ADA)
+        assert second is not first
+        assert await shop.acquire(ADA) is second
+        shop.problem = KeyError("ada has gone")
+        second.checked_at = -1e6
+        with pytest.raises(KeyError):
+            await shop.acquire(ADA)
+        async with asyncio.timeout(CAP):
+            while first.is_open or second.is_open:
+                await asyncio.sleep(0)
         await shop.upstream.close()
 
     run(scenario())
