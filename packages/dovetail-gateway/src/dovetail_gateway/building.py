@@ -23,7 +23,11 @@ def build_gateway(config: GatewayConfig, *, options: Options | None = None) -> S
     )
     for name, entry in config.upstreams.items():
         proxy = Proxy(
-            name=name, connect_timeout=entry.connect_timeout, eager=True, **entry.connect_options()
+            name=name,
+            options=Options(timeout=entry.timeout),
+            connect_timeout=entry.connect_timeout,
+            eager=True,
+            **entry.connect_options(),
         )
         server.mount(
             proxy,

@@ -94,6 +94,8 @@ class UpstreamEntry:
     exclude: tuple[str, ...] = ()
     # Seconds to connect in; the first start of a command may have to install it.
     connect_timeout: float = 30.0
+    # Seconds that a call may take; the time in which a caller is asked something does not count.
+    timeout: float = 300.0
     tools: Mapping[str, ToolTransform] = field(default_factory=dict)
 
     def connect_options(self) -> ConnectOptions:
@@ -121,8 +123,10 @@ class UpstreamEntry:
 
     def find_problems(self, path: str) -> Iterator[str]:
         """Yield what does not fit together, and environment variables that are not set."""
-        if self.connect_timeout <= 0:
-            yield f"{path}.connect_timeout: must be more than 0, got {self.connect_timeout:g}"
+        for key in ("connect_timeout", "timeout"):
+            seconds = getattr(self, key)
+            if seconds <= 0:
+                yield f"{path}.{key}: must be more than 0, got {seconds:g}"
         if self.auth not in (None, "login"):
             yield (
                 f"{path}.auth: must be 'login', got {self.auth!r}; tokens of callers are never "

@@ -213,6 +213,13 @@ class Upstream:
 
     async def acquire(self, caller: ProxyCaller) -> UpstreamConnection:
         """Return a connection for one call; raises UpstreamError if the upstream is unavailable."""
+        connection = await self._take(caller)
+        if not self.presence.is_unavailable:
+            return connection
+        await asyncio.wait([self._ping(connection)], timeout=_PATIENCE)
+        if self.presence.is_unavailable:
+            raise UpstreamUnavailableError(self.name, self.presence.reason)
+        # Another call may have taken it meanwhile.
         return await self._take(caller)
 
     async def _take(self, caller: ProxyCaller) -> UpstreamConnection:

@@ -70,3 +70,36 @@ def test_settings_that_do_not_fit_are_refused() -> None:
     twice = {"a": SHOP, "b": UpstreamEntry(command="x", prefix="a")}
     with pytest.raises(UsageError, match="some names would also belong to"):
         build_gateway(GatewayConfig(upstreams=twice))
+
+
+_HANGS = """
+import asyncio
+from dovetail import Server
+server = Server("hangs")
+
+@server.tool
+async def hang() -> str:
+    await asyncio.Event().wait()
+    return ""
+
+server.run()
+"""
+
+
+def test_a_call_ends_after_the_time_limit_of_its_upstream(tmp_path: Path) -> None:
+    file = tmp_path / "hangs.py"
+    file.write_text(_HANGS)
+
+    async def scenario() -> None:
+        entry = UpstreamEntry(
+            command=sys.executable, args=(str(file),), connect_timeout=CAP, timeout=0.2
+        )
+        gateway = build_gateway(GatewayConfig(upstreams={"shop": entry}))
+        async with Client(gateway, timeout=CAP) as client:
+            await client.list_tools()
+            result = await client.call("shop_hang")
+            assert result.is_error
+            assert "no answer to tools/call within 0.2 s" in result.text
+        await gateway.close()
+
+    run(scenario())

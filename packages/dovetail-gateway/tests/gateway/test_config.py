@@ -28,6 +28,7 @@ SECRET = "s3cr3t-canary"
         ({"command": "x", "auth": "login"}, "u.auth: needs 'url', not 'command'"),
         ({"url": SECRET}, "u.url: must begin with http:// or https://"),
         ({"url": URL, "connect_timeout": 0}, "u.connect_timeout: must be more than 0, got 0"),
+        ({"url": URL, "timeout": -1}, "u.timeout: must be more than 0, got -1"),
         (
             {"url": URL, "token_env": "NOBODY_SETS_THIS"},
             "u: token_env: the environment variable 'NOBODY_SETS_THIS' is not set",

@@ -254,3 +254,27 @@ def test_a_loop_of_proxies_is_refused() -> None:
         await late.server.close()
 
     run(scenario())
+
+
+def test_a_call_to_a_process_that_is_known_to_hang_fails_and_goes_on_with_it() -> None:
+    async def scenario() -> None:
+        # Long enough to start, and then the time limit of the list that finds out.
+        proxy = Proxy(UPSTREAM, name="shop", eager=True, connect_timeout=5)
+        async with Client(proxy, timeout=CAP) as client:
+            pid = int((await client.call("pid")).text)
+            os.kill(pid, signal.SIGSTOP)
+            try:
+                with pytest.raises(RpcError, match="is unavailable"):
+                    await client.list_tools()
+                # No other time limit than that of the proxy ends it.
+                result = await client.call("add", {"a": 1, "b": 2})
+                assert result.is_error
+                assert "'shop' is unavailable: no answer to a list" in result.text
+            finally:
+                os.kill(pid, signal.SIGCONT)
+            while (result := await client.call("add", {"a": 1, "b": 2})).is_error:
+                assert "is unavailable" in result.text
+            assert result.text == "3"
+        await proxy.close()
+
+    run(scenario())

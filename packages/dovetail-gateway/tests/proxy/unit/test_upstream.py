@@ -331,3 +331,31 @@ def test_credentials_that_change_or_are_withdrawn_are_used_no_more() -> None:
         await shop.upstream.close()
 
     run(scenario())
+
+
+def test_a_call_asks_first_whether_an_unavailable_upstream_answers() -> None:
+    async def scenario() -> None:
+        shop = Shop(timeout=CAP)
+        connection = await shop.acquire()
+        shop.server.script = {}
+        shop.upstream.presence.lost(TimeoutError("no answer to a list"))
+        both = await asyncio.gather(shop.acquire(), shop.acquire(), return_exceptions=True)
+        assert ["is unavailable: no answer to a list" in str(each) for each in both] == [True] * 2
+        # Both have waited for the same request.
+        assert shop.server.methods().count("server/discover") == 2
+        await shop.upstream.close()
+        assert not connection.is_open
+
+    run(scenario())
+
+
+def test_a_call_is_sent_when_an_unavailable_upstream_answers_again() -> None:
+    async def scenario() -> None:
+        shop = Shop(timeout=CAP)
+        connection = await shop.acquire()
+        shop.upstream.presence.lost(TimeoutError("no answer to a list"))
+        assert await shop.acquire() is connection
+        assert not shop.upstream.presence.is_unavailable
+        await shop.upstream.close()
+
+    run(scenario())
