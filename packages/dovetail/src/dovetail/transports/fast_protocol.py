@@ -47,6 +47,10 @@ _MAX_HEADERS = 500
 _INTERNAL_ERROR = HttpResponse(500, b'{"error":"internal error"}')
 
 
+class _TooManyHeadersError(Exception):
+    """Raised in a callback of the parser, which then stops."""
+
+
 def fast_protocol(app: ServedApp) -> type[HttpToolsProtocol]:
     """The uvicorn protocol class that serves this application."""
 
@@ -102,7 +106,10 @@ class _FastProtocol(HttpToolsProtocol):
         except httptools.HttpParserUpgrade as upgrade:
             self._upgrade(data[upgrade.args[0] :])
             return
-        except httptools.HttpParserError:
+        except httptools.HttpParserError as error:
+            if isinstance(error.__context__, _TooManyHeadersError):
+                self.send_400_response("The request head is too large.")
+                return
             text = "Invalid HTTP request received."
             self.logger.warning(text)
             self.send_400_response(text)
@@ -115,7 +122,7 @@ class _FastProtocol(HttpToolsProtocol):
             self._use_uvicorn(self._fast)
 
     def _exceeds_limits(self) -> bool:
-        return self._head_bytes > _MAX_HEAD_BYTES or len(self.headers or ()) > _MAX_HEADERS
+        return self._head_bytes > _MAX_HEAD_BYTES
 
     def _upgrade(self, rest: bytes) -> None:
         """Open a WebSocket of the user's application, or serve the request without an upgrade.
@@ -161,6 +168,9 @@ class _FastProtocol(HttpToolsProtocol):
         # Trailers are dropped: nothing after the head may count as a header (RFC 9110 6.5.1).
         if self._in_head:
             self.headers.append((name.lower(), value))
+            if len(self.headers) > _MAX_HEADERS:
+                # Before the request is complete: it must not run and be refused afterwards.
+                raise _TooManyHeadersError
 
     def on_headers_complete(self) -> None:
         if self.parser.should_upgrade():

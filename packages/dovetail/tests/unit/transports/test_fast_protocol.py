@@ -238,3 +238,18 @@ def test_a_function_that_gives_up_ends_its_own_request_alone() -> None:
         assert (status, json.loads(body)["result"]["isError"]) == (200, True)
 
     on_line(ask)
+
+
+@pytest.mark.parametrize("name", ["X-A", "X-A{}"])
+def test_a_request_with_too_many_headers_runs_not_and_has_one_response(name: str) -> None:
+    lines = "".join(f"{name.format(number)}: 1\r\n" for number in range(600))
+
+    async def ask(line: Line) -> None:
+        # From here on, such a request takes the short way.
+        assert await line.text(call("remember")) == "1"
+        line.writer.write(call("remember", extra=lines))
+        received = await line.reader.read()
+        assert received.startswith(b"HTTP/1.1 400 ")
+        assert received.count(b"HTTP/1.1 ") == 1
+
+    on_line(ask)
