@@ -8,6 +8,7 @@ token with more scopes. Each is tried once per request.
 from __future__ import annotations
 
 import asyncio
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -16,6 +17,7 @@ from dovetail.client.auth.records import ClientRecord, LoginRecord, StoredLogin,
 from dovetail.client.auth.registration import ClientFacts, Registrar
 from dovetail.client.auth.storage import TokenStore
 from dovetail.client.auth.token_endpoint import TokenEndpoint
+from dovetail.client.auth.user_agent import escape_unprintable
 from dovetail.client.http_auth import Denial
 from dovetail.errors import (
     AuthorizationError,
@@ -214,10 +216,13 @@ class OAuthAuthorizer:
                     f"{self._server} needs a key or a token, and names no authorization server "
                     "to log in at; send the key that its operator gave you"
                 )
-            wanted = f" --scope '{' '.join(scopes)}'" if before and scopes else ""
+            # The server chose the scopes, and the user may paste the command into a shell.
+            command = ["dovetail", "login", str(self._server)]
+            if before and scopes:
+                command += ["--scope", escape_unprintable(" ".join(scopes))]
             raise LoginRequiredError(
                 f"{self._server} asks for a login at {authority.server.issuer}; "
-                f"run: dovetail login {self._server}{wanted}"
+                f"run: {shlex.join(command)}"
             )
         dpop = DpopKey() if settings.uses_dpop else None
         registrar = Registrar(

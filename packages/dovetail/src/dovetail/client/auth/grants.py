@@ -26,7 +26,7 @@ from msgspec import Struct
 from dovetail.client.auth.records import ClientRecord, Tokens
 from dovetail.client.auth.registration import Registrar
 from dovetail.client.auth.token_endpoint import ClientKey, TokenEndpoint
-from dovetail.client.auth.user_agent import LoopbackBrowser, UserAgent
+from dovetail.client.auth.user_agent import LoopbackBrowser, UserAgent, escape_unprintable
 from dovetail.errors import AuthorizationError, TokenRefusedError
 from dovetail.net.background import resolve
 from dovetail.oauth.discovery import Authority
@@ -331,7 +331,8 @@ class DevicePrompt:
 
 def show_prompt(prompt: DevicePrompt) -> None:
     """Write the prompt to stderr."""
-    sys.stderr.write(f"Open {prompt.url} on any device and enter the code {prompt.code}\n")
+    code = escape_unprintable(prompt.code)
+    sys.stderr.write(f"Open {prompt.url} on any device and enter the code {code}\n")
     sys.stderr.flush()
 
 

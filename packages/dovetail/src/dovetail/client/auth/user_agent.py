@@ -14,7 +14,14 @@ from urllib.parse import parse_qs, urlsplit
 
 from dovetail.errors import AuthorizationError
 
-__all__ = ["LoopbackBrowser", "Redirect", "UserAgent", "has_display", "show_url"]
+__all__ = [
+    "LoopbackBrowser",
+    "Redirect",
+    "UserAgent",
+    "escape_unprintable",
+    "has_display",
+    "show_url",
+]
 
 _HOST = "127.0.0.1"
 _PATH = "/callback"
@@ -30,6 +37,9 @@ _PAGE = """<!doctype html>
 _RECEIVED = _PAGE.format(title="Login received", text="You can close this window.")
 _REFUSED = _PAGE.format(
     title="Not logged in", text="The login was not completed. The program that asked says why."
+)
+_FOREIGN = _PAGE.format(
+    title="Another login", text="This is not the response to the login that waits here."
 )
 
 
@@ -50,6 +60,13 @@ class UserAgent(ABC):
     @abstractmethod
     def open(self, preferred: str | None) -> AbstractAsyncContextManager[Redirect]:
         """Prepare one login; `preferred` is the redirect URI of an earlier one."""
+
+
+def escape_unprintable(text: str) -> str:
+    """The text of a server for a terminal: without control, format and bidi characters."""
+    return "".join(
+        each if each.isprintable() else each.encode("unicode_escape").decode() for each in text
+    )
 
 
 def show_url(url: str) -> None:
@@ -120,9 +137,14 @@ class _LoopbackRedirect(Redirect):
     ) -> None:
         self._take_user = take_user
         self._timeout = timeout
+        # The page that the user was sent to, and the state that comes back from it.
+        self._is_visited = False
+        self._state: str | None = None
         self._came_back: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
     async def visit(self, url: str) -> str:
+        self._state = parse_qs(urlsplit(url).query).get("state", [None])[0]
+        self._is_visited = True
         opening = asyncio.ensure_future(self._take_user(url))
         opening.add_done_callback(self._opened)
         try:
@@ -164,8 +186,13 @@ class _LoopbackRedirect(Redirect):
         target = rest.partition(" ")[0]
         parts = urlsplit(target)
         # Browsers also ask for an icon.
-        if method != "GET" or parts.path != _PATH:
+        if method != "GET" or parts.path != _PATH or not self._is_visited:
             return _respond("404 Not Found", "")
+        # Any page and any local user can send a request to this port: only the response to this
+        # login ends it.
+        states = parse_qs(parts.query).get("state", [])
+        if self._state is not None and self._state not in states:
+            return _respond("400 Bad Request", _FOREIGN)
         if self._came_back.done():
             return _respond("410 Gone", _REFUSED)
         self._came_back.set_result(f"{self.uri}?{parts.query}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
 import subprocess
 import sys
 import time
@@ -504,6 +505,42 @@ def test_a_device_login_waits_for_the_user() -> None:
             found = await login(fake.url, make_auth(grant=DeviceCode(shown.append)))
             assert found.scopes == ("read",)
             assert (shown[0].code, shown[0].url) == ("WXYZ", f"{fake.origin}/enter")
+
+    run(use())
+
+
+def test_the_code_of_a_server_does_not_control_the_terminal(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    async def use() -> None:
+        async with fake_authority() as fake:
+            _serve_device(fake, [Reply(document=fake.issue(["read"]))])
+            started = {
+                "device_code": "device-1",
+                "user_code": "A\x1b[2J\nB\u202eC\x9bD",
+                "verification_uri": f"{fake.origin}/enter",
+                "interval": 0,
+            }
+            fake.pages["/device"] = lambda _: Reply(document=started)
+            await login(fake.url, make_auth(grant=DeviceCode()))
+
+    run(use())
+    shown = capsys.readouterr().err
+    assert shown.endswith("the code A\\x1b[2J\\nB\\u202eC\\x9bD\n")
+
+
+def test_the_advice_to_log_in_runs_nothing_of_the_server() -> None:
+    async def use() -> None:
+        async with fake_authority() as fake:
+            store = MemoryStore()
+            await login(fake.url, make_auth(store=store, scopes=["base"]))
+            fake.needed = {"read';touch$IFS/tmp/x;'", "$(id)"}
+            with pytest.raises(LoginRequiredError) as caught:
+                await call(fake, OAuth(store=store, interactive=False))
+            command = str(caught.value).partition("run: ")[2]
+            words = list(shlex.shlex(command, posix=True, punctuation_chars=True))
+            assert [word for word in words if set(word) <= set(";()&|<>")] == []
+            assert "read';touch$IFS/tmp/x;'" in shlex.split(command)[4].split()
 
     run(use())
 

@@ -112,6 +112,24 @@ def test_other_requests_to_the_port_do_not_end_the_login() -> None:
     run(use())
 
 
+def test_only_the_response_to_the_login_ends_it() -> None:
+    async def use() -> None:
+        agent = LoopbackBrowser(open_browser=False, show=lambda _: None, timeout=CAP)
+        async with agent.open(None) as redirect, httpx.AsyncClient(timeout=CAP) as browser:
+            # Nobody was sent to a page yet.
+            assert (await browser.get(f"{redirect.uri}?code=x")).status_code == 404
+            page = "https://as.test/authorize?state=right"
+            waiting = asyncio.ensure_future(redirect.visit(page))
+            await asyncio.sleep(0)
+            for query in ("code=x", "code=x&state=wrong", "error=access_denied&state=", "state"):
+                assert (await browser.get(f"{redirect.uri}?{query}")).status_code == 400
+            assert not waiting.done()
+            assert (await browser.get(f"{redirect.uri}?code=x&state=right")).status_code == 200
+            assert (await waiting).endswith("?code=x&state=right")
+
+    run(use())
+
+
 def test_a_page_that_cannot_be_shown_ends_the_login() -> None:
     def fail(url: str) -> None:
         raise OSError("no terminal")
