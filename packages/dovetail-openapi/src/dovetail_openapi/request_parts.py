@@ -39,6 +39,8 @@ __all__ = [
 BODY = "body"
 _CONTROLS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _DOTS = (".", "..")
+# How often an escaped value may be escaped.
+_MOST_DECODINGS = 5
 _SEPARATOR = re.compile(r"[/\\]")
 # Literal text of a path that needs no encoding (RFC 3986 pchar, and escapes that are there).
 _PATH_SAFE = "/:@!$&'()*+,;=~%"
@@ -127,8 +129,19 @@ def _check_segments(argument: str, value: Any) -> None:
         text = to_text(each)
         if not text:
             raise ToolError(f"{argument}: an empty value is not allowed in the path")
-        if any(unquote(part) in _DOTS for part in _SEPARATOR.split(text)):
+        if any(part in _DOTS for part in _SEPARATOR.split(_decode_all(text))):
             raise ToolError(f"{argument}: {text[:80]!r} is not allowed in the path")
+
+
+def _decode_all(text: str) -> str:
+    """Return a text without escapes, as servers and proxies see it that each decode it."""
+    for _ in range(_MOST_DECODINGS):
+        decoded = unquote(text)
+        if decoded == text:
+            return text
+        text = decoded
+    # Nobody means that, and decoding further could take long.
+    return ".."
 
 
 def _fill(template: str, segments: Mapping[str, str]) -> str:

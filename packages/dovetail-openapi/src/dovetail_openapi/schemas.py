@@ -353,11 +353,11 @@ def _without_30(value: Mapping[str, Any], schema: Schema) -> Schema:
 
 
 def _distinct(values: list[Any]) -> list[Any]:
-    found: list[Any] = []
+    # By their text: lists and objects cannot be hashed, and 1 is neither true nor 1.0.
+    found: dict[str, Any] = {}
     for each in map(_to_json, values):
-        if not any(type(each) is type(other) and each == other for other in found):
-            found.append(each)
-    return found
+        found.setdefault(repr(each), each)
+    return list(found.values())
 
 
 def _to_json(value: Any) -> Any:

@@ -151,3 +151,9 @@ def test_schemas_that_multiply_are_refused(monkeypatch: pytest.MonkeyPatch) -> N
         schema = {"properties": {f"p{n}": schema for n in range(10)}}
     with pytest.raises(UsageError, match="stands for more than 1,000 schemas"):
         convert(schema)
+
+
+def test_a_long_enum_is_read_in_one_pass() -> None:
+    # Comparing each value with all others would take longer than anybody waits.
+    values = [str(number) for number in range(200_000)]
+    assert convert({"enum": [*values, *values]}) == {"enum": values}
