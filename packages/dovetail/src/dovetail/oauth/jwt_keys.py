@@ -27,6 +27,8 @@ ALGORITHMS = (
 # For a shared secret, which is used with these algorithms only.
 SECRET_ALGORITHMS = ("HS256", "HS384", "HS512")
 _MIN_SECRET_BYTES = 32
+# Seconds to wait for a new key set if the stale one has the key.
+_SHORT_WAIT = 1.0
 # The key type for each family of algorithms of a key set, which has no shared secrets.
 _KINDS = {"RS": "RSA", "PS": "RSA", "ES": "EC", "Ed": "OKP"}
 
@@ -85,12 +87,14 @@ class KeySet:
         lifetime: float = 600.0,
         patience: float = 86_400.0,
         cooldown: float = 10.0,
+        timeout: float = 10.0,
         clock: Callable[[], float] = monotonic,
     ) -> None:
         self._fetch = fetch
         self._lifetime = lifetime
         self._patience = patience
         self._cooldown = cooldown
+        self._timeout = timeout
         self._clock = clock
         self._keys: list[dict[str, Any]] = []
         self._prepared: dict[tuple[str | None, str], Any] = {}
@@ -107,7 +111,8 @@ class KeySet:
     async def get(self, kid: str | None, algorithm: str) -> Any | None:
         """A key, fetched if needed; None if the issuer has no such key. Raises TransportError."""
         if self._should_fetch(kid, algorithm):
-            await self._refresh()
+            is_known = self._pick(kid, algorithm) is not None
+            await self._refresh(_SHORT_WAIT if is_known else None)
         key = self._pick(kid, algorithm)
         age = None if self._fetched is None else self._clock() - self._fetched
         if age is None or age > self._patience:
@@ -128,18 +133,27 @@ class KeySet:
     def _is_fetching(self) -> bool:
         return self._fetching is not None and not self._fetching.done()
 
-    async def _refresh(self) -> None:
-        """Fetch the key set; concurrent callers share one fetch."""
+    async def _refresh(self, seconds: float | None) -> None:
+        """Fetch the key set, and wait at most so long; concurrent callers share one fetch."""
         if not self._is_fetching:
             self._tried = self._clock()
             self._fetching = asyncio.get_running_loop().create_task(self._read())
-        assert self._fetching is not None
-        # Cancelling one caller must not cancel the fetch for the others.
-        await asyncio.shield(self._fetching)
+        fetching = self._fetching
+        assert fetching is not None
+        # Cancelling one caller does not cancel the fetch for the others.
+        await asyncio.wait([fetching], timeout=seconds)
+        if fetching.done():
+            fetching.result()
 
     async def _read(self) -> None:
         try:
-            document = await self._fetch()
+            async with asyncio.timeout(self._timeout):
+                document = await self._fetch()
+        except TimeoutError:
+            logger.warning(
+                "could not refresh the keys of the authorization server within %g s", self._timeout
+            )
+            return
         except TransportError as error:
             logger.warning("could not refresh the keys of the authorization server: %s", error)
             return

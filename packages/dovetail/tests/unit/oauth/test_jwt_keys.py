@@ -12,6 +12,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 
 from dovetail.errors import TransportError
 from dovetail.oauth.jwt_keys import KeySet
+from tests.patience import CAP
 from tests.unit.auth.test_rates import Clock
 from tests.unit.talk import run
 
@@ -153,3 +154,28 @@ def test_without_a_key_id_the_key_must_be_unique() -> None:
     assert run(make(Issuer(jwk_of(kid="a"))).get(None, "RS256")) is not None
     two = Issuer(jwk_of(kid="a"), jwk_of(kid="b"))
     assert run(make(two).get(None, "RS256")) is None
+
+
+def test_an_issuer_that_never_ends_its_answer_holds_nobody_for_long() -> None:
+    async def play() -> None:
+        issuer, clock = Issuer(jwk_of(kid="a")), Clock()
+
+        async def fetch() -> dict[str, Any]:
+            if issuer.is_away:
+                await asyncio.Event().wait()
+            return await issuer.fetch()
+
+        keys = KeySet(fetch, lifetime=100, cooldown=10, timeout=5, clock=clock)
+        found = await keys.get("a", "RS256")
+        issuer.is_away = True
+        clock.now += 101
+        async with asyncio.timeout(CAP):
+            unknown = asyncio.create_task(keys.get("b", "RS256"))
+            await asyncio.sleep(0)
+            # The key is known, so its caller does not wait until the fetch has failed.
+            assert await keys.get("a", "RS256") is found
+            assert not unknown.done()
+            with pytest.raises(TransportError):
+                await unknown
+
+    run(play())
