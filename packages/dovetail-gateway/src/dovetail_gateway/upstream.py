@@ -92,6 +92,9 @@ _LEEWAY = 60.0
 # Seconds in which the call that opened a connection takes it; after that, others may close it.
 _FIRST_USE_SECONDS = 1.0
 
+# Seconds in which an upstream can end by itself when the proxy ends, which itself has a time limit.
+_CLOSE_SECONDS = 0.3
+
 # Requests that opening takes: a legacy server may not answer the first one at all.
 _OPENING_STEPS = 3
 
@@ -312,10 +315,15 @@ class Upstream:
         starting = (*self._opening.values(), *self._pings.values())
         for task in starting:
             task.cancel()
-        await asyncio.gather(*starting, return_exceptions=True)
         for connection in self._connections():
             self.discard(connection)
-        await self._closing.drain(self._settings.timeout)
+        if starting:
+            await asyncio.wait(starting, timeout=_CLOSE_SECONDS)
+        await self._closing.drain(_CLOSE_SECONDS)
+        # What has not ended yet is ended now: a process of an upstream is killed.
+        for task in starting:
+            task.cancel()
+        await asyncio.gather(*starting, return_exceptions=True)
         await self._closing.close()
 
     # -- finding a connection -----------------------------------------------------------------

@@ -48,6 +48,10 @@ class ExitDeadline:
         text = f"dovetail: a handler did not end within {self._seconds:g} s of the shutdown"
         # Not `print`: the main thread may hold the lock of the stream.
         os.write(2, f"{text}; exiting at {place}\n".encode(errors="replace"))
+        stdio = sys.modules.get("dovetail.client.stdio")
+        if stdio is not None:
+            # Nobody else will end the servers that this process has started.
+            stdio.kill_servers()
         os._exit(_EXIT_CODE)
 
 

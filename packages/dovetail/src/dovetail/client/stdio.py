@@ -21,7 +21,7 @@ from dovetail.errors import InternalError, TransportError
 from dovetail.wire import codec
 from dovetail.wire.framing import LineBuffer, Oversized, encode_line
 
-__all__ = ["Command", "StdioChannel"]
+__all__ = ["Command", "StdioChannel", "kill_servers"]
 
 _CHUNK = 65536
 _MAX_STDERR_LINES = 20
@@ -33,6 +33,17 @@ _GRACE_SECONDS = 2.0
 _EXIT_SECONDS = 0.5
 # A killed process ends at once, except on a very busy machine or when its disk does not respond.
 _KILL_SECONDS = 10.0
+# Seconds between SIGTERM and SIGKILL if the closing is cancelled, because this process ends.
+_LAST_SECONDS = 0.15
+# The process groups that were started and not closed.
+_groups: set[int] = set()
+
+
+def kill_servers() -> None:
+    """Kill every server that was started and not closed; for a process that ends at once."""
+    for group in tuple(_groups):
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(group, signal.SIGKILL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +89,7 @@ class StdioChannel(Channel):
             )
         except (OSError, ValueError) as error:
             raise TransportError(f"Could not start {str(command)!r}: {_why(error)}") from None
+        _groups.add(self._process.pid)
         assert self._process.stdout is not None
         assert self._process.stderr is not None
         stderr = asyncio.create_task(self._read_stderr(self._process.stderr))
@@ -100,7 +112,10 @@ class StdioChannel(Channel):
             raise TransportError(self._describe_end(process)) from None
 
     async def close(self) -> None:
-        """Shut the process down: close stdin, wait, SIGTERM, wait, SIGKILL."""
+        """Shut the process down: close stdin, wait, SIGTERM, wait, SIGKILL.
+
+        If it is cancelled, the signals follow each other quickly, so that no process stays.
+        """
         process, self._process = self._process, None
         self._closing = True
         if process is None:
@@ -108,10 +123,19 @@ class StdioChannel(Channel):
         # lifecycle.shutdown.stdin-eof (2026-07-28 basic/transports/stdio): servers exit on EOF.
         if process.stdin is not None:
             process.stdin.close()
-        for signal_number in (signal.SIGTERM, signal.SIGKILL):
-            if await self._has_ended(process):
-                break
-            _signal_group(process, signal_number)
+        try:
+            for signal_number in (signal.SIGTERM, signal.SIGKILL):
+                if await self._has_ended(process, self._grace):
+                    break
+                _signal_group(process, signal_number)
+        except asyncio.CancelledError:
+            _signal_group(process, signal.SIGTERM)
+            await self._has_ended(process, _LAST_SECONDS)
+            raise
+        finally:
+            if process.returncode is None:
+                _signal_group(process, signal.SIGKILL)
+            _groups.discard(process.pid)
         for reader in self._readers:
             reader.cancel()
         await asyncio.gather(*self._readers, return_exceptions=True)
@@ -124,10 +148,10 @@ class StdioChannel(Channel):
                 await process.wait()
         transport.close()
 
-    async def _has_ended(self, process: asyncio.subprocess.Process) -> bool:
+    async def _has_ended(self, process: asyncio.subprocess.Process, seconds: float) -> bool:
         """Whether the process, and every process that inherited its pipes, has ended."""
         exit = asyncio.create_task(process.wait())
-        _, unfinished = await asyncio.wait([*self._readers, exit], timeout=self._grace)
+        _, unfinished = await asyncio.wait([*self._readers, exit], timeout=seconds)
         exit.cancel()
         return not unfinished
 
