@@ -34,8 +34,9 @@
   const resetStyles = (element) => {
     const before = styled.get(element);
     if (before === undefined) return;
+    // Also creates an attribute from the styles; without one, an empty attribute would be left.
+    element.setAttribute("style", before ?? "");
     if (before === null) element.removeAttribute("style");
-    else element.setAttribute("style", before);
     styled.delete(element);
   };
   const scrolled = new Map();
