@@ -22,6 +22,7 @@ from dovetail.errors import (
     DovetailError,
     InternalError,
     InvalidParamsError,
+    InvalidRequestError,
     MethodNotFoundError,
     PeerError,
     RpcError,
@@ -223,6 +224,10 @@ class LegacyClientEra(ClientEra):
         elif not self._is_declared(message.method):
             error = MethodNotFoundError(f"Method not found: {message.method}")
             self.rpc.respond(message.id, error)
+        elif message.id in self._running_callbacks:
+            # base.request.id-unique: only one of two answers could be told from the other.
+            text = "The id of this request is already in use"
+            self.rpc.respond(message.id, InvalidRequestError(text))
         else:
             task = self.rpc.request_tasks.start(self._run_callback(message))
             self._running_callbacks[message.id] = task

@@ -287,3 +287,26 @@ def test_a_subscription_raises_when_the_connection_ends() -> None:
                 await reader
 
     run(listen())
+
+
+def test_a_request_with_the_id_of_a_running_one_is_refused() -> None:
+    async def use() -> None:
+        answered = asyncio.Event()
+        problems: list[dict[str, Any]] = []
+        asyncio.get_running_loop().set_exception_handler(lambda _, what: problems.append(what))
+
+        async def elicit(_: Any) -> dict[str, str]:
+            await answered.wait()
+            return {}
+
+        server = legacy()
+        async with Client(server, mode="legacy", elicit=elicit):
+            for _ in range(2):
+                server.say({"id": "q", "method": "elicitation/create", "params": FORM})
+            refused = await server.until(lambda message: message.get("id") == "q")
+            assert refused["error"]["code"] == -32600
+            answered.set()
+            await server.until(lambda message: message.get("id") == "q" and "result" in message)
+        assert problems == []
+
+    run(use())
