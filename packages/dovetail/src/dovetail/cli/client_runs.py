@@ -29,7 +29,6 @@ from dovetail.errors import (
     RpcError,
     UsageError,
 )
-from dovetail.mount.mounts import UNAVAILABLE
 from dovetail.server import Server
 from dovetail.spec.models import LogParams, ProgressParams
 from dovetail.wire import codec
@@ -261,6 +260,8 @@ _CAPABILITY_HINTS = {
 }
 _KEY_HINT = "; to send a key: --token-env NAME (a variable with the key) or --header 'NAME: VALUE'"
 _SENT_HINT = "; check the key that you sent with --token-env or --header"
+# The member of `_meta` with the upstreams that a gateway cannot reach (docs/gateway.md).
+_UNAVAILABLE = "dev.dovetail/unavailable"
 
 
 def start_conversation(options: TargetOptions) -> Conversation:
@@ -362,7 +363,7 @@ async def find_unavailable(client: Client) -> Mapping[str, str]:
         return {}
     result = await client.request("tools/list", {})
     meta = result.get("_meta") if isinstance(result, dict) else None
-    found = meta.get(UNAVAILABLE) if isinstance(meta, dict) else None
+    found = meta.get(_UNAVAILABLE) if isinstance(meta, dict) else None
     return found if isinstance(found, dict) else {}
 
 
