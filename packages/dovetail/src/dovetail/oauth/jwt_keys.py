@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable
 from time import monotonic
 from typing import Any
 
-from dovetail.errors import MissingPackageError, TransportError, UsageError
+from dovetail.errors import TransportError, UsageError
 
 __all__ = ["ALGORITHMS", "SECRET_ALGORITHMS", "KeySet", "StaticKey"]
 
@@ -58,9 +58,10 @@ class StaticKey:
 
 def _load_public_key(pem: str) -> tuple[Any, tuple[str, ...]]:
     """The key and the families of its algorithms; raises UsageError."""
-    with MissingPackageError.when_importing("cryptography", "OAuth", "dovetail-mcp[oauth]"):
-        from cryptography.hazmat.primitives import serialization  # noqa: PLC0415
-        from cryptography.hazmat.primitives.asymmetric import ec, ed448, ed25519, rsa  # noqa: PLC0415
+    # It takes long to import, and few servers have a fixed key.
+    from cryptography.hazmat.primitives import serialization  # noqa: PLC0415
+    from cryptography.hazmat.primitives.asymmetric import ec, ed448, ed25519, rsa  # noqa: PLC0415
+
     try:
         key = serialization.load_pem_public_key(pem.encode())
     except (ValueError, TypeError):
