@@ -13,9 +13,11 @@ async ({ shots, patterns, rects, short, width, place: origin }) => {
     shots.map(async (shot) => createImageBitmap(await (await fetch(`data:image/png;base64,${shot}`)).blob())),
   );
   const [columns, rows] = [pictures[0].width, pictures[0].height];
+  const context = new OffscreenCanvas(columns, rows).getContext("2d", { willReadFrequently: true });
   const pixels = pictures.map((picture) => {
-    const context = new OffscreenCanvas(columns, rows).getContext("2d", { willReadFrequently: true });
+    context.clearRect(0, 0, columns, rows);
     context.drawImage(picture, 0, 0);
+    picture.close();
     return context.getImageData(0, 0, columns, rows).data;
   });
   const scale = columns / width;

@@ -39,6 +39,8 @@ _PART = 0.2
 _Rect = dict[str, float]
 # Left and top in the window, and the scale.
 _Place = tuple[float, float, float]
+# After so many comparisons, the memory of the screenshots is freed.
+_CLEAN_EVERY = 16
 _random = random.SystemRandom()
 
 
@@ -48,6 +50,7 @@ class _Comparer:
     def __init__(self) -> None:
         self.lock = asyncio.Lock()
         self._page: Page | None = None
+        self._count = 0
 
     async def compare(self, browser: Browser, given: dict[str, Any]) -> dict[str, Any]:
         """Return which words are visible, and whether that is in doubt."""
@@ -56,6 +59,9 @@ class _Comparer:
             self._page = await context.new_page()
             self._page.on("crash", lambda page: asyncio.ensure_future(page.context.close()))
         answer: dict[str, Any] = await self._page.evaluate(_script("pixel_compare.js"), given)
+        self._count += 1
+        if self._count % _CLEAN_EVERY == 0:
+            await self._page.request_gc()
         return answer
 
 
