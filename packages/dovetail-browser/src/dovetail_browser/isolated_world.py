@@ -55,28 +55,17 @@ class Documents:
         """Return the child frames of a document, in no particular order."""
         return self._children.get(frame, [])
 
-    def parent_of(self, frame: str) -> str:
-        """Return the frame that contains a frame."""
-        return next(one for one, children in self._children.items() if frame in children)
-
-    def processes(self) -> list[tuple[CDPSession, str]]:
-        """Return the session of each process, with a frame; the main frame first."""
-        first: dict[int, tuple[CDPSession, str]] = {}
-        for frame, session in self._sessions.items():
-            first.setdefault(id(session), (session, frame))
-        return list(first.values())
-
-    async def run(self, frame: str, function: str, given: Any) -> Any:
-        """Call a function with a value in the isolated world of a document."""
-        return await self.run_in(await self.world_of(frame), function, given)
-
-    async def world_of(self, frame: str) -> World:
-        """Return the isolated world of a document."""
+    async def run(
+        self, frame: str, function: str, given: dict[str, Any], owned: Sequence[str] = ()
+    ) -> Any:
+        """Call a function with a value and the owner elements of frames; return its result."""
         session = self._sessions[frame]
         world = await self._send(
             session, "Page.createIsolatedWorld", {"frameId": frame, "worldName": _WORLD}
         )
-        return World(session, world["executionContextId"], frame)
+        context = world["executionContextId"]
+        owners = [await self._owner(session, child, context) for child in owned]
+        return await self._call(session, context, function, [{"value": given}, *owners])
 
     async def _call(
         self, session: CDPSession, context: int, function: str, arguments: list[dict[str, Any]]
@@ -98,7 +87,7 @@ class Documents:
     async def find_worlds(self, name: str) -> dict[str, World]:
         """Return the isolated worlds of other DevTools clients whose name begins like this."""
         found: dict[str, World] = {}
-        for session, _ in self.processes():
+        for session in {id(one): one for one in self._sessions.values()}.values():
 
             def add(event: dict[str, Any], session: CDPSession = session) -> None:
                 context = event["context"]
@@ -115,13 +104,9 @@ class Documents:
                 session.remove_listener("Runtime.executionContextCreated", add)
         return found
 
-    async def run_in(
-        self, world: World, function: str, given: Any, owned: Sequence[str] = ()
-    ) -> Any:
-        """Call a function with a value and the owner elements of frames; return its result."""
-        owners = [await self._owner(world.session, child, world.context) for child in owned]
-        arguments = [{"value": given}, *owners]
-        return await self._call(world.session, world.context, function, arguments)
+    async def run_in(self, world: World, function: str, given: dict[str, Any]) -> Any:
+        """Call a function with a value in a world; return its result."""
+        return await self._call(world.session, world.context, function, [{"value": given}])
 
     async def _owner(self, session: CDPSession, frame: str, context: int) -> dict[str, Any]:
         """Return the owner element of a frame as an argument; null if it no longer exists."""

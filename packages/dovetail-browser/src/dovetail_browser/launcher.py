@@ -39,8 +39,6 @@ _LONGEST_STRING = 10_000
 _LONGEST_LOGGED = 2_500
 # Events that Playwright can miss: these are limited in size and number.
 _OPTIONAL = (b"Runtime.consoleAPICalled", b"Runtime.exceptionThrown", b"Log.entryAdded")
-# Side effects of pausing scripts and animations, which nobody reads: a page can cause any number.
-_UNUSED = re.compile(rb"Debugger\.script(?:Parsed|FailedToParse)|Animation\.\w+")
 _OPTIONAL_BURST, _OPTIONAL_PER_SECOND = 600.0, 100.0
 _MOST_SESSIONS = 1_000
 # Above the ids that the driver uses.
@@ -95,8 +93,6 @@ class MessageFilter:
             response = _RESPONSE.match(message)
             if response is None or int(response[1]) <= _OWN_IDS:
                 self._forward(message)
-            return
-        if _UNUSED.fullmatch(event[1]):
             return
         is_optional = event[1] in _OPTIONAL
         if is_optional and not self._is_allowed(message):

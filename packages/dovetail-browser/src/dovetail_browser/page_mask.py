@@ -10,15 +10,10 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING
 
 from dovetail_browser.isolated_world import Documents
 from dovetail_browser.page_errors import driver_errors, tool_error
-from dovetail_browser.page_source import mask_hidden
-from dovetail_browser.visible_text import looking
-
-if TYPE_CHECKING:
-    from playwright.async_api import Page
+from dovetail_browser.page_source import DEFAULT_LIMITS, run_script
 
 __all__ = ["Mask", "masked"]
 
@@ -32,8 +27,7 @@ _UNMASK = """() => {
 class Mask:
     """The masked worlds of a page."""
 
-    def __init__(self, page: Page, documents: Documents) -> None:
-        self._page = page
+    def __init__(self, documents: Documents) -> None:
         self._documents = documents
         self._masked: set[str] = set()
         # What the limits left out; empty if nothing.
@@ -47,13 +41,15 @@ class Mask:
                 "The page cannot be checked for hidden text.",
                 "get_current_html with `format=markdown` reads the page",
             )
-        # Parents first. A frame that was added meanwhile stays unmasked: see `is_complete`.
-        known = {frame: at for at, frame in enumerate(self._documents.frames)}
-        worlds = {id: world for id, world in worlds.items() if world.frame in known}
-        ordered = sorted(worlds.values(), key=lambda world: known[world.frame])
-        async with looking(self._page, self._documents) as sight:
-            self.note = await mask_hidden(self._documents, sight, ordered)
-        self._masked = set(worlds)
+        for id, world in worlds.items():
+            try:
+                note = await run_script(self._documents, world, DEFAULT_LIMITS)
+            except driver_errors() as error:
+                if world.frame == self._documents.main or "destroyed" not in str(error):
+                    raise
+                continue  # The frame was removed.
+            self.note = self.note or note
+            self._masked.add(id)
 
     async def is_complete(self) -> bool:
         """Whether no document was added or replaced since."""
@@ -67,9 +63,9 @@ class Mask:
 
 
 @contextlib.asynccontextmanager
-async def masked(page: Page, documents: Documents) -> AsyncIterator[Mask]:
+async def masked(documents: Documents) -> AsyncIterator[Mask]:
     """Mask the documents of a page while the block runs."""
-    mask = Mask(page, documents)
+    mask = Mask(documents)
     try:
         await mask.put_on()
         yield mask

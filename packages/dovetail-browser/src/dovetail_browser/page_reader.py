@@ -23,8 +23,6 @@ __all__ = ["AFTER_ACTION", "ReadOptions", "read_after_action", "read_page", "tit
 # Next steps.
 AFTER_ACTION = ["get_current_html returns the page"]
 _TRIES = 3
-# Includes the time to compare screenshots.
-_SECONDS = 40.0
 # Shortened in the page, because a title can be of any length. An element can shadow the property.
 _TITLE = """() => {
   const { get } = Object.getOwnPropertyDescriptor(Document.prototype, 'title');
@@ -65,7 +63,7 @@ async def read_page(tab: Tab, how: ReadOptions, secrets: Secrets) -> PageText:
     """Read a page; retry if it navigates meanwhile."""
     for left in reversed(range(_TRIES)):
         try:
-            return await with_timeout(_read(tab, how, secrets), "reading it", _SECONDS)
+            return await with_timeout(_read(tab, how, secrets), "reading it")
         except driver_errors() as error:
             moved = any(sign in str(error) for sign in ("context was destroyed", "detached"))
             if not moved:

@@ -1,11 +1,10 @@
-// Walks the live DOM once and writes the content as HTML that may be visible.
+// Walks the live DOM once and writes the visible content as HTML.
 //
-// Computed style and position exclude what has no place on the page. Whether a person sees the rest
-// is decided from screenshots (visible_text.js), which needs the list of texts; `finish` then removes
-// what is not visible and returns the HTML. Nothing recurses, so nesting depth is not limited.
-// `input` is {path, nodes, characters, milliseconds, mask}; `owners` are the elements that contain
-// the frames. With `mask`, `finish` returns nothing: it replaces functions of this JavaScript world by
-// ones that do not return hidden text, so that other scripts in it cannot read the text.
+// Visibility is decided at the leaves (text, images, controls) from computed style and position.
+// Nothing recurses, so nesting depth is not limited. The page is not changed. `input` is
+// {path, nodes, characters, milliseconds, mask}; `owners` are the elements that contain the frames.
+// With `mask`, nothing is written: the functions of this JavaScript world are replaced by ones that
+// do not return hidden text, so that other scripts in it cannot read the text.
 (input, ...owners) => {
   const setOf = (words) => new Set(words.split(" "));
   const SKIPPED = setOf(
@@ -47,8 +46,8 @@
   const SCRIPT_URL = /^(?:javascript|vbscript|livescript|data):/i;
   const LONGEST_VALUE = 400;
   const LONGEST_HIDDEN_LABEL = 80;
-  // A person cannot read smaller text, in pixels of the window.
-  const SMALLEST = 5;
+  const MOST_COVER_CHECKS = 300;
+  const MOST_LAYERS = 2000;
 
   const view = window;
   // Named elements of the page cannot shadow a symbol.
@@ -98,9 +97,10 @@
   let characters = 0;
   let nodes = 0;
   let stopped = "";
+  let coverChecks = 0;
   const range = document.createRange();
   // What is visible: text nodes, and elements whose attributes may be read.
-  const shownTexts = new WeakMap();
+  const shownTexts = new WeakSet();
   const shownElements = new WeakSet();
 
   const write = (text) => {
@@ -111,6 +111,121 @@
     text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;").replace(/\u00a0/g, "&nbsp;");
   const escapeValue = (text) =>
     text.replace(/&/g, "&amp;").replace(/"/g, "&quot;").replace(/\u00a0/g, "&nbsp;");
+
+  // ---- colours -------------------------------------------------------------------------------
+
+  const colours = new Map();
+  let pixel = null;
+  const drawnColour = (text) => {
+    pixel = pixel || new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
+    pixel.clearRect(0, 0, 1, 1);
+    pixel.fillStyle = "#0000";
+    pixel.fillStyle = text;
+    pixel.fillRect(0, 0, 1, 1);
+    const [red, green, blue, alpha] = pixel.getImageData(0, 0, 1, 1).data;
+    return [red, green, blue, alpha / 255];
+  };
+  const parseColour = (text) => {
+    if (colours.has(text)) return colours.get(text);
+    let parsed = null;
+    const match = /^rgba?\(([\d.]+),? ([\d.]+),? ([\d.]+)(?:,? (?:\/ )?([\d.]+))?\)$/.exec(text);
+    const wide = /^color\(srgb ([\d.e-]+) ([\d.e-]+) ([\d.e-]+)(?: \/ ([\d.e-]+))?\)$/.exec(text);
+    if (match) parsed = [+match[1], +match[2], +match[3], match[4] === undefined ? 1 : +match[4]];
+    else if (wide)
+      parsed = [wide[1] * 255, wide[2] * 255, wide[3] * 255, wide[4] === undefined ? 1 : +wide[4]];
+    else if (/^(?:color|oklch|oklab|lab|lch|hsla?|hwb)\(/.test(text)) parsed = drawnColour(text);
+    if (colours.size < 5000) colours.set(text, parsed);
+    return parsed;
+  };
+  const blend = (over, under) => {
+    const alpha = over[3];
+    return [0, 1, 2].map((i) => over[i] * alpha + under[i] * (1 - alpha)).concat(1);
+  };
+  const isAlike = (a, b) =>
+    Math.abs(a[0] - b[0]) <= 6 && Math.abs(a[1] - b[1]) <= 6 && Math.abs(a[2] - b[2]) <= 6;
+
+  const coloursIn = (text) => (text.match(/(?:rgba?|color|oklch|oklab|lab|lch|hsla?|hwb)\([^()]*\)/g) || []).map(parseColour);
+  // The colour of a gradient without visible steps; null for others and for images.
+  const flatGradient = (image) => {
+    if (!/^(?:repeating-)?(?:linear|radial|conic)-gradient\(/.test(image) || image.includes("url(")) return null;
+    const stops = coloursIn(image);
+    if (!stops.length || stops.includes(null)) return null;
+    return stops.every((stop) => isAlike(stop, stops[0]) && stop[3] === stops[0][3]) ? stops[0] : null;
+  };
+  const paintOf = (style) => {
+    const image = style.backgroundImage;
+    return image !== "none" && image !== "" ? flatGradient(image) : parseColour(style.backgroundColor);
+  };
+  const backgroundOf = (style, below) => {
+    if (style.backgroundClip === "text") return below;
+    const colour = paintOf(style);
+    if (colour === null) return null;
+    if (colour[3] === 0) return below;
+    if (colour[3] >= 0.99) return colour;
+    return below === null ? null : blend(colour, below);
+  };
+
+  // An element that is not an ancestor may be behind a text: an image, a coloured layer.
+  const isOverSomethingElse = (element, box, ink) => {
+    if (++coverChecks > MOST_COVER_CHECKS) return false;
+    const x = box.left + Math.min(box.width / 2, 20);
+    const y = box.top + box.height / 2;
+    const holds = (other) => {
+      const area = boxOf(other);
+      return area.left <= x && area.right >= x && area.top <= y && area.bottom >= y;
+    };
+    const paints = (other) => {
+      if (/^(?:IMG|VIDEO|CANVAS|PICTURE|IFRAME|svg)$/.test(tagOf(other))) return true;
+      const colour = paintOf(styleOf(other));
+      return colour === null || (colour[3] > 0.2 && !isAlike(colour, ink));
+    };
+    let above = element;
+    for (let steps = 0; above && steps < 30; steps++, above = parentElementOf(above)) {
+      for (const pseudo of ["::before", "::after"]) {
+        const style = styleOf(above, pseudo);
+        if (style.content === "none" || style.content === "normal") continue;
+        const colour = paintOf(style);
+        if (colour === null || (colour[3] > 0.2 && !isAlike(colour, ink))) return true;
+      }
+      let looked = 0;
+      for (const other of parentElementOf(above) ? parentElementOf(above).children : []) {
+        if (other === above || ++looked > 40) continue;
+        if (holds(other) && paints(other) && styleOf(other).visibility === "visible") return true;
+        const inner = other.querySelector("img,video,canvas,picture");
+        if (inner && holds(inner)) return true;
+      }
+    }
+    return false;
+  };
+
+  const inkOf = (element, style) => {
+    if (spaceOf(element) !== "http://www.w3.org/2000/svg") return parseColour(style.webkitTextFillColor);
+    if (style.stroke !== "none" && parseFloat(style.strokeWidth) > 0) return null;
+    if (style.fill === "none") return [0, 0, 0, 0];
+    const fill = parseColour(style.fill);
+    return fill && [...fill.slice(0, 3), fill[3] * parseFloat(style.fillOpacity)];
+  };
+  const isInvisibleInk = (element, style, state, box) => {
+    const ink = inkOf(element, style);
+    if (ink === null) return false;
+    const isClear = ink[3] < 0.06;
+    if (!isClear) {
+      if (state.background === null) return false;
+      const drawn = ink[3] >= 0.99 ? ink : blend(ink, state.background);
+      if (!isAlike(drawn, state.background)) return false;
+    }
+    const isSeen = (colour) =>
+      colour === null || (colour[3] >= 0.06 && (state.background === null || !isAlike(colour, state.background)));
+    if (style.textShadow !== "none" && coloursIn(style.textShadow).some(isSeen)) return false;
+    if (parseFloat(style.webkitTextStrokeWidth) > 0 && isSeen(parseColour(style.webkitTextStrokeColor))) return false;
+    if (state.isPainted) return false;
+    if (isClear) return true;
+    if (state.inkHost !== element) {
+      state.inkHost = element;
+      state.inkSeen = isOverSomethingElse(element, box, ink);
+    }
+    return !state.inkSeen;
+  };
 
   // ---- position ------------------------------------------------------------------------------
 
@@ -189,6 +304,73 @@
     };
   };
 
+  const lengths = (text) => text.split(/[\s,]+/).filter(Boolean);
+  const isFullInset = (text) => {
+    const sides = lengths(text.split(" round ")[0]);
+    if (!sides.length || !sides.every((side) => /^-?[\d.]+(?:%|px)$/.test(side))) return false;
+    const [top, right = top, bottom = top, left = right] = sides;
+    const reaches = (a, b) => {
+      const percent = [a, b].reduce((sum, side) => sum + (side.endsWith("%") ? parseFloat(side) : 0), 0);
+      const pixels = [a, b].reduce((sum, side) => sum + (side.endsWith("px") ? parseFloat(side) : 0), 0);
+      return percent >= 99 || pixels >= 5000;
+    };
+    return reaches(top, bottom) || reaches(left, right);
+  };
+  const isFlatPolygon = (text) => {
+    const points = text
+      .split(",")
+      .map((point) => point.trim().split(/\s+/))
+      .filter((point) => point.length === 2);
+    if (!points.length) return false;
+    return new Set(points.map((p) => p[0])).size === 1 || new Set(points.map((p) => p[1])).size === 1;
+  };
+  const isClippedAway = (style) => {
+    const path = style.clipPath;
+    if (path && path !== "none") {
+      const shape = /^(inset|circle|ellipse|polygon|rect|xywh)\((.*?)\)/.exec(path);
+      if (shape && shape[1] === "inset" && isFullInset(shape[2])) return true;
+      if (shape && /circle|ellipse/.test(shape[1]) && /^(?:0(?:px|%)?)(?:\s|$)/.test(shape[2])) return true;
+      if (shape && shape[1] === "polygon" && isFlatPolygon(shape[2].replace(/^\w+,/, ""))) return true;
+    }
+    if (style.clip !== "auto" && /^(?:absolute|fixed)$/.test(style.position)) {
+      const sides = /^rect\((.*)\)$/.exec(style.clip);
+      const [top, right, bottom, left] = sides ? lengths(sides[1]).map(parseFloat) : [];
+      if (bottom - top <= 1 || right - left <= 1) return true;
+    }
+    return false;
+  };
+  const isFaint = (style, opacity) => {
+    if (opacity < 0.05) return true;
+    const filter = style.filter;
+    if (!filter || filter === "none") return false;
+    const amount = (name) => {
+      const match = new RegExp(`${name}\\(([\\d.e-]+)(%?)`).exec(filter);
+      return match === null ? null : parseFloat(match[1]) / (match[2] ? 100 : 1);
+    };
+    const [opaque, contrast, bright, blur] = ["opacity", "contrast", "brightness", "blur"].map(amount);
+    return (
+      (opaque !== null && opaque < 0.05) ||
+      (contrast !== null && contrast < 0.05) ||
+      (bright !== null && bright > 20) ||
+      (blur !== null && blur >= 5 && blur > parseFloat(style.fontSize) / 4)
+    );
+  };
+  // A mask of clear colours, or of no size.
+  const isMaskedAway = (style) => {
+    const image = style.maskImage;
+    if (!image || image === "none") return false;
+    if (/^0(?:px|%)?(?: |$)|(?:^| )0(?:px|%)?$/.test(style.maskSize)) return true;
+    const stops = coloursIn(image);
+    return !image.includes("url(") && stops.length > 0 && stops.every((stop) => stop !== null && stop[3] < 0.05);
+  };
+  // The back of a turned element; `turn` is the matrix of its ancestors in the same 3D space.
+  const turnOf = (style, state) => {
+    if (style.transform === "none" && !state.turn) return null;
+    const own = new DOMMatrix(style.transform === "none" ? "" : style.transform);
+    return state.turn ? state.turn.multiply(own) : own;
+  };
+  const isBack = (style, turn) =>
+    style.backfaceVisibility === "hidden" && turn !== null && turn.inverse().m33 < 0;
   const containsFixed = (style) =>
     style.transform !== "none" ||
     style.filter !== "none" ||
@@ -407,7 +589,7 @@
       const style = styleOf(option);
       if (option.hidden || style.display === "none") continue;
       shownElements.add(option);
-      for (const node of nodesOf(option)) shownTexts.set(node, node.data);
+      for (const node of nodesOf(option)) shownTexts.add(node);
       write(`<option${attributesOf(option)}>${escapeText(wordsOf(option).replace(/\s+/g, " ").trim())}</option>`);
     }
   };
@@ -426,14 +608,14 @@
   const writeText = (node, state) => {
     const text = node.data;
     if (!/\S/.test(text)) {
-      shownTexts.set(node, text);
+      shownTexts.add(node);
       if (text) write(state.isPre ? text : " ");
       return;
     }
     if (!state.isVisible || state.isDark) return;
     range.selectNodeContents(node);
     const box = range.getBoundingClientRect();
-    let isHidden = box.width < 1 || box.height < SMALLEST || state.isTiny;
+    let isHidden = box.width < 1 || box.height < 3 || state.isTiny;
     if (!isHidden && state.indent) isHidden = isOutside(box, state.indentArea());
     if (isHidden || state.clip > 0 || isOutside(box, state.area)) {
       // Hidden text may be the label of a visible control.
@@ -441,48 +623,22 @@
       if (label === null || !label.isDrawn || state.isTiny) return;
       label.left -= text.trim().length;
       if (label.left < 0) return;
-    } else {
-      hints.movesInk = hints.movesInk || state.movesInk;
-      texts.push({ node, element: state.element, piece: pieces.length, ink: inkOf(state) });
+    } else if (isInvisibleInk(state.element, state.style, state, box)) {
+      return;
     }
-    shownTexts.set(node, text);
+    shownTexts.add(node);
+    texts.push({ node, element: state.element, box, piece: pieces.length });
     write(escapeText(text));
   };
-  // How to remove the glyphs where a highlight cannot: an element, and styles for it.
-  const inkOf = (state) => {
-    const { element, style } = state;
-    if (spaceOf(element) === "http://www.w3.org/2000/svg") {
-      let root = element;
-      while (localOf(root) !== "text" && parentElementOf(root)) root = parentElementOf(root);
-      hints.movesInk = hints.movesInk || document.querySelector("use") !== null;
-      return { element: root, styles: { visibility: "hidden" } };
-    }
-    if (state.painted) return { element: state.painted, styles: { "background-clip": "border-box" } };
-    const isClear = /^rgba\(.*, 0(?:\.\d+)?\)$|\/ 0(?:\.\d+)?\)$/.test(style.webkitTextFillColor);
-    if (!isClear || style.textShadow === "none") return null;
-    hints.movesInk = true;
-    return { element, styles: { "text-shadow": "none" } };
-  };
 
-  // A line through or marks over a text are not its glyphs.
-  const prepareDecoration = (element, style) => {
-    const ink = style.webkitTextFillColor;
-    const styles = {};
-    if (style.textDecorationLine !== "none" && style.textDecorationColor !== ink) styles["text-decoration-color"] = "transparent";
-    if (style.textEmphasisStyle !== "none" && style.textEmphasisColor !== ink) styles["text-emphasis-color"] = "transparent";
-    if (Object.keys(styles).length) prepared.push([element, styles]);
-  };
   const inner = (element, style, state) => {
-    prepareDecoration(element, style);
     const opacity = state.opacity * parseFloat(style.opacity || "1");
-    if (/fixed|sticky/.test(style.position) || style.backgroundAttachment.includes("fixed")) hints.hasFixed = true;
     const isVisible = style.visibility === "visible";
+    const isCut = state.isClippedAway || isClippedAway(style);
     const areas = areasOf(element, style, state);
     // Content that is rendered only when scrolled to has no size yet.
-    if (style.contentVisibility === "auto") {
-      areas.area = { ...areas.area, right: Infinity, bottom: Infinity };
-      prepared.push([element, { "content-visibility": "visible" }]);
-    }
+    if (style.contentVisibility === "auto") areas.area = { ...areas.area, right: Infinity, bottom: Infinity };
+    const turn = turnOf(style, state);
     const indent = parseFloat(style.textIndent) || 0;
     const isWide = Math.abs(indent) >= (style.textIndent.endsWith("%") ? 90 : 200);
     const block = /^inline(?!-)|contents/.test(style.display) ? state.block : element;
@@ -491,20 +647,29 @@
       style,
       opacity,
       isVisible,
-      clip: clipLevel(element, style, state),
-      isDark: opacity < 0.05,
+      clip: isCut ? 3 : clipLevel(element, style, state),
+      isClippedAway: isCut,
+      isDark: state.isDark || isFaint(style, opacity) || isMaskedAway(style) || isBack(style, turn) ||
+        isBlendedAway(style, state.background),
+      turn: style.transformStyle === "preserve-3d" ? turn : null,
       isTiny: parseFloat(style.fontSize) < 3,
       label: state.label,
       isPre: /^(?:pre|break-spaces)/.test(style.whiteSpace),
-      // Glyphs may be drawn in another place, too.
-      movesInk: state.movesInk || /url|drop-shadow/.test(style.filter) || !/^(?:none)?$/.test(style.webkitBoxReflect),
-      // The element whose background is painted through the text.
-      painted: style.backgroundClip.includes("text") ? element : state.painted,
+      background: backgroundOf(style, state.background),
+      // The background is painted through the text.
+      isPainted: state.isPainted || (style.backgroundClip === "text" && isVisiblePaint(style, state.background)),
       ...areas,
       block,
       indent: isWide,
       indentArea: () => boxOf(block),
+      inkHost: null,
+      inkSeen: false,
     };
+  };
+
+  const isVisiblePaint = (style, below) => {
+    const paint = paintOf(style);
+    return paint === null || (paint[3] >= 0.06 && (below === null || !isAlike(paint, below)));
   };
 
   const isDrawn = (element, state) => {
@@ -514,9 +679,22 @@
     return !isOutside(box, state.area);
   };
 
-  const hasArea = (element, least = 1) => {
+  const mayCover = (tag, style) => {
+    if (/^(?:IMG|VIDEO|CANVAS|IFRAME|OBJECT|EMBED)$/.test(tag)) return true;
+    const paint = paintOf(style);
+    return paint !== null && paint[3] >= 0.95;
+  };
+  // On a white or black background, these modes leave nothing of the text.
+  const isBlendedAway = (style, below) => {
+    const mode = style.mixBlendMode;
+    if (mode === "normal" || below === null) return false;
+    if (/screen|lighten|dodge|lighter/.test(mode)) return below.slice(0, 3).every((part) => part > 249);
+    return /multiply|darken|burn/.test(mode) && below.slice(0, 3).every((part) => part < 6);
+  };
+
+  const hasArea = (element) => {
     const box = boxOf(element);
-    return box.width >= least && box.height >= least;
+    return box.width >= 1 && box.height >= 1;
   };
 
   const labelsControl = (element) => {
@@ -549,6 +727,8 @@
     const style = styleOf(element);
     if (style.display === "none" || style.display === "") return null;
     const below = inner(element, style, state);
+    if (layers.length < MOST_LAYERS && mayCover(tag, style)) layers.push(element);
+    addGenerated(element);
     const seen = isDrawn(element, below);
     if (!seen && ATOMIC.has(tag)) {
       if (below.isVisible && isDrawnByLabel(element)) write(bareControl(element));
@@ -562,7 +742,7 @@
     if (tag === "IMG" && element.clientWidth <= 1 && element.clientHeight <= 1) return null;
     const first = pieces.length;
     const interactive = isInteractive(element);
-    if (interactive) below.label = { isDrawn: seen && hasArea(element, SMALLEST), left: LONGEST_HIDDEN_LABEL };
+    if (interactive) below.label = { isDrawn: seen, left: LONGEST_HIDDEN_LABEL };
     else if (labelsControl(element) || (input.mask && isReferred(element))) below.label = { isDrawn: true, left: LONGEST_HIDDEN_LABEL };
     const name = RENAMED[tag] || lower;
     let close = "";
@@ -578,7 +758,6 @@
       const extra = isSvg && lower === "svg" ? svgTitle(element) : "";
       write(`<${name}${attributesOf(element)}${extra}>`);
       if (interactive) targets.push({ element, piece: pieces.length - 1 });
-      if (showsValue(element, tag)) addField(element, pieces.length - 1);
     } else if (STRUCTURE.has(tag) && !isBlank) {
       write(`<${name}>`);
     } else {
@@ -611,34 +790,11 @@
     return { first, close, below, nodes: children, keeps };
   };
 
-  const showsValue = (element, tag) => {
-    if (tag === "SELECT") return element.selectedOptions.length > 0 && /\S/.test(wordsOf(element.selectedOptions[0]));
-    if (tag === "INPUT" && /^(?:checkbox|radio|range|color|file|image)$/.test(element.type)) return false;
-    return (tag === "INPUT" || tag === "TEXTAREA") && /\S/.test(element.value || element.placeholder);
-  };
-  const addField = (element, piece) => {
-    const hide = () => {
-      shownElements.delete(element);
-      pieces[piece] = pieces[piece].replace(/ (?:value|placeholder)="[^"]*"/g, "");
-      // What is between the tags, without the tags.
-      for (let at = piece + 1; tagOf(element) !== "INPUT" && !pieces[at].endsWith(`</${localOf(element)}>`); at++) {
-        pieces[at] = "";
-      }
-      if (tagOf(element) === "TEXTAREA") pieces[piece + 1] = "</textarea>";
-      for (const option of tagOf(element) === "SELECT" ? element.options : []) {
-        shownElements.delete(option);
-        for (const node of nodesOf(option)) shownTexts.delete(node);
-      }
-    };
-    const styles = { "-webkit-text-fill-color": "transparent" };
-    texts.push({ node: null, element, piece, ink: { element, styles }, hide });
-  };
-
   const svgTitle = (element) => {
     if (hasAttribute(element, "aria-label")) return "";
     const title = element.querySelector("title");
     const words = title && parentNodeOf(title) === element ? wordsOf(title).trim() : "";
-    if (words) for (const node of nodesOf(title)) shownTexts.set(node, node.data);
+    if (words) for (const node of nodesOf(title)) shownTexts.add(node);
     return words ? ` aria-label="${escapeValue(words.slice(0, LONGEST_VALUE))}"` : "";
   };
 
@@ -657,11 +813,9 @@
     return null;
   };
   const places = [];
-  // What was written and must be visible in screenshots: see visible_text.js.
+  // Written texts with their place, and elements that may cover texts.
   const texts = [];
-  const hints = { hasFixed: false, movesInk: false };
-  // Styles to set meanwhile: elements, each with styles.
-  const prepared = [];
+  const layers = [];
 
   const begin = (start) => {
     let state = {
@@ -670,18 +824,23 @@
       opacity: 1,
       isVisible: true,
       clip: 0,
+      isClippedAway: false,
       isDark: false,
       isTiny: false,
       label: null,
       isPre: false,
-      movesInk: false,
-      painted: null,
+      background: [255, 255, 255, 1],
+      isPainted: false,
       area: rootArea,
       absoluteArea: rootArea,
       fixedArea: screenArea,
+      turn: null,
       block: top,
       indent: false,
+      inkHost: null,
+      inkSeen: false,
     };
+    if (/^dark|only dark/.test(state.style.colorScheme)) state.background = [18, 18, 18, 1];
     // Ancestors of the requested element are not written, but they can hide it.
     const above = [];
     for (let one = parentOf(start); one; one = parentOf(one)) above.unshift(one);
@@ -761,6 +920,144 @@
     }
   };
 
+  // ---- covered text --------------------------------------------------------------------------
+
+  const isOpaque = (element, style) => {
+    for (let one = element, steps = 0; one && steps < 30; one = parentOf(one), steps++) {
+      const { opacity, visibility } = one === element ? style : styleOf(one);
+      if (opacity < 0.95 || (one === element && visibility !== "visible")) return false;
+    }
+    if (/^(?:IMG|VIDEO|CANVAS|IFRAME|OBJECT|EMBED)$/.test(tagOf(element))) return true;
+    if (/^(?:inline|contents)$/.test(style.display)) return false;
+    const paint = paintOf(style);
+    return paint !== null && paint[3] >= 0.95;
+  };
+  const contains = (element, other) => {
+    for (let one = other; one; one = parentOf(one)) if (one === element) return true;
+    return false;
+  };
+  const depthOf = (element, common) => {
+    // The layer below the common ancestor: its z-index, and whether it is positioned.
+    let layer = 0;
+    let isLayered = false;
+    for (let one = element; one && one !== common; one = parentOf(one)) {
+      const style = styleOf(one);
+      if (style.position === "static" && style.transform === "none" && style.opacity === "1") continue;
+      isLayered = true;
+      layer = style.zIndex === "auto" ? 0 : +style.zIndex;
+    }
+    return [layer, isLayered];
+  };
+  const isPaintedAfter = (cover, element) => {
+    let common = element;
+    while (common && !contains(common, cover)) common = parentOf(common);
+    const [over, isOverLayered] = depthOf(cover, common);
+    const [under, isUnderLayered] = depthOf(element, common);
+    if (over !== under) return over > under;
+    if (isOverLayered !== isUnderLayered) return isOverLayered;
+    return Boolean(element.compareDocumentPosition(cover) & 4);
+  };
+  // Scrolling moves text out from behind a fixed element, unless that fills the window.
+  const isMovable = (cover) => {
+    for (let one = cover; one; one = parentOf(one)) {
+      if (!/fixed|sticky/.test(styleOf(one).position)) continue;
+      const box = boxOf(cover);
+      return box.width < 0.95 * view.innerWidth || box.height < 0.95 * view.innerHeight;
+    }
+    return false;
+  };
+  // Generated boxes (::before, ::after) have no element to ask for their place.
+  const generated = [];
+  const addGenerated = (element) => {
+    for (const pseudo of generated.length < MOST_LAYERS ? ["::before", "::after"] : []) {
+      const style = styleOf(element, pseudo);
+      if (style.content === "none" || style.content === "normal" || style.position !== "absolute") continue;
+      const paint = paintOf(style);
+      if (paint === null || paint[3] < 0.95 || style.opacity < 0.95 || style.visibility !== "visible") continue;
+      let holder = element;
+      const holds = (one) => styleOf(one).position !== "static" || containsFixed(styleOf(one));
+      while (parentOf(holder) && !holds(holder)) holder = parentOf(holder);
+      const around = boxOf(holder);
+      const [left, top] = [around.left + parseFloat(style.left), around.top + parseFloat(style.top)];
+      const box = { left, top, right: left + parseFloat(style.width), bottom: top + parseFloat(style.height) };
+      generated.push({ element, box, layer: +style.zIndex || 0, isLast: pseudo === "::after" });
+    }
+  };
+  const isCoveredByGenerated = (text, { element, layer, isLast }) => {
+    let common = text.element;
+    while (common && !contains(common, element)) common = parentOf(common);
+    const [own, isLayered] = depthOf(element, common);
+    const over = isLayered ? own : layer;
+    const [under, isUnderLayered] = depthOf(text.element, common);
+    if (over !== under) return over > under;
+    if (!isUnderLayered) return true;
+    return contains(element, text.element) ? isLast : Boolean(text.element.compareDocumentPosition(element) & 4);
+  };
+  const removeCovered = () => {
+    const covers = [];
+    for (const element of layers) {
+      const style = styleOf(element);
+      if (!isOpaque(element, style) || isMovable(element)) continue;
+      const box = boxOf(element);
+      if (box.width >= 3 && box.height >= 3) covers.push({ element, box, isHit: style.pointerEvents !== "none" });
+    }
+    const isAt = (x, y) => ({ box }) => x >= box.left && x <= box.right && y >= box.top && y <= box.bottom;
+    const coversAt = (x, y) => covers.filter(isAt(x, y));
+    const isCovered = (text, x, y) => {
+      if (generated.filter(isAt(x, y)).some((one) => isCoveredByGenerated(text, one))) return true;
+      let hit = null;
+      return coversAt(x, y).some(({ element, isHit }) => {
+        if (contains(text.element, element)) return false;
+        if (contains(element, text.element)) return isBehind(text.element, element);
+        // The browser knows what it draws first, but only on screen and for what can be clicked.
+        if (hit === null) hit = treeOf(text.element).elementsFromPoint(x, y);
+        const [over, under] = [hit.indexOf(element), hit.indexOf(text.element)];
+        return isHit && over >= 0 && under >= 0 ? over < under : isPaintedAfter(element, text.element);
+      });
+    };
+    // Whether the text has the colour of a box behind it that is not an ancestor.
+    const isOnAlike = (text, x, y) => {
+      const ink = inkOf(text.element, styleOf(text.element));
+      if (ink === null || styleOf(text.element).textShadow !== "none") return false;
+      const near = coversAt(x, y).map(({ element }) => element);
+      const others = near.filter((one) => !contains(one, text.element) && !contains(text.element, one));
+      if (!others.length) return false;
+      const behind = others.reduce((one, other) => (isPaintedAfter(other, one) ? other : one));
+      const paint = OPAQUE.has(tagOf(behind)) ? null : paintOf(styleOf(behind));
+      if (paint === null || !isAlike(paint, ink)) return false;
+      return !near.some((one) => contains(one, text.element) && !contains(one, behind) && isPaintedAfter(one, behind));
+    };
+    for (const text of covers.length + generated.length ? texts : []) {
+      if (Date.now() - started > input.milliseconds) {
+        stopped = "time";
+        pieces[text.piece] = "";
+        shownTexts.delete(text.node);
+        continue;
+      }
+      const { left, top, right, bottom } = text.box;
+      const y = (top + bottom) / 2;
+      const points = [left + 1, (left + right) / 2, right - 1];
+      if (!points.every((x) => isCovered(text, x, y) || isOnAlike(text, x, y))) continue;
+      shownTexts.delete(text.node);
+      pieces[text.piece] = "";
+    }
+  };
+  // A negative z-index puts an element behind its ancestors, up to the stacking context.
+  const isContext = (style) =>
+    containsFixed(style) ||
+    style.isolation === "isolate" ||
+    style.opacity < 1 ||
+    (style.zIndex !== "auto" && style.position !== "static");
+  const isBehind = (element, ancestor) => {
+    if (isWindow(ancestor) || ancestor === body) return false;
+    let isNegative = false;
+    for (let one = element; one && one !== ancestor; one = parentOf(one)) {
+      const style = styleOf(one);
+      if (isContext(style)) isNegative = style.position !== "static" && +style.zIndex < 0;
+    }
+    return isNegative && !isContext(styleOf(ancestor));
+  };
+
   // ---- the mask ------------------------------------------------------------------------------
 
   const NAMES = setOf(
@@ -781,8 +1078,7 @@
     const override = (type, name) => {
       const found = Object.getOwnPropertyDescriptor(type.prototype, name);
       const get = function () {
-        if (hides(this)) return "";
-        return current.texts && kindOf(this) === 3 ? current.texts.get(this) : found.get.call(this);
+        return hides(this) ? "" : found.get.call(this);
       };
       Object.defineProperty(type.prototype, name, { ...found, get });
     };
@@ -792,8 +1088,7 @@
     override(CharacterData, "data");
     const getAttribute = Element.prototype.getAttribute;
     Element.prototype.getAttribute = function (name) {
-      const value = getAttribute.call(this, name);
-      return value !== null && NAMES.has(name) && hides(this) ? "" : value;
+      return NAMES.has(name) && hides(this) ? null : getAttribute.call(this, name);
     };
     const getStyle = view.getComputedStyle;
     view.getComputedStyle = (element, pseudo) => {
@@ -811,43 +1106,22 @@
   };
   const start = input.path ? rootAt(input.path) : body || top;
   walk(start);
-
-  // Remove the words of a text that are not visible in screenshots.
-  const trim = (text) => {
-    const { node, piece, words = [] } = text;
-    if (words.length && words.every((word) => word.isSeen)) return;
-    if (node === null) {
-      text.hide();
-      return;
-    }
-    const whole = shownTexts.get(node);
-    let kept = "";
-    let end = 0;
-    for (const word of words) {
-      kept += whole.slice(end, word.start) + (word.isSeen ? whole.slice(word.start, word.end) : "");
-      end = word.end;
-    }
-    if (/\S/.test(kept)) shownTexts.set(node, kept);
-    else shownTexts.delete(node);
-    pieces[piece] = escapeText(kept);
-  };
-  const finish = () => {
-    texts.forEach(trim);
-    if (input.mask) return mask();
-    addSelectors();
-    // Split the HTML at each frame, so that the caller can insert its content.
-    const html = [];
-    let place = 0;
-    for (const [piece, index] of places) {
-      if (piece >= pieces.length) continue;
-      html.push(pieces.slice(place, piece).join(""), index);
-      place = piece;
-    }
-    html.push(pieces.slice(place).join(""));
-    const url = reader(Document, "URL")(document);
-    const title = reader(Document, "title")(document).slice(0, 1000);
-    return { html, url, title };
-  };
-  view[Symbol.for("dovetail.page")] = { texts, prepared, finish, attribute, boxOf, parentOf, readers, shownTexts, styleOf };
-  return { nodes, stopped, texts: texts.length, ...hints };
+  removeCovered();
+  if (input.mask) {
+    mask();
+    return { stopped };
+  }
+  addSelectors();
+  // Split the HTML at each frame, so that the caller can insert its content.
+  const html = [];
+  let place = 0;
+  for (const [piece, index] of places) {
+    if (piece >= pieces.length) continue;
+    html.push(pieces.slice(place, piece).join(""), index);
+    place = piece;
+  }
+  html.push(pieces.slice(place).join(""));
+  const url = reader(Document, "URL")(document);
+  const title = reader(Document, "title")(document).slice(0, 1000);
+  return { html, nodes, stopped, url, title };
 }

@@ -7,22 +7,20 @@ shorten or format the result.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Collection, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Collection
+from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dovetail_browser.isolated_world import Documents, World, open_documents
-from dovetail_browser.page_errors import driver_errors, tool_error
+from dovetail_browser.page_errors import tool_error
 from dovetail_browser.text_filters import drop_invisible, hide_secrets
-from dovetail_browser.visible_text import Sight, looking
 
 if TYPE_CHECKING:
     from playwright.async_api import Page
 
-__all__ = ["DEFAULT_LIMITS", "PageSource", "SourceLimits", "mask_hidden", "read_source"]
+__all__ = ["DEFAULT_LIMITS", "PageSource", "SourceLimits", "read_source", "run_script"]
 
 # Path of child indexes from the document; null enters a shadow root.
 _PATH = """element => {
@@ -35,12 +33,10 @@ _PATH = """element => {
   }
   return path;
 }"""
-_FINISH = "() => window[Symbol.for('dovetail.page')].finish()"
 _STOPPED = {
     "nodes": "The page has more than {nodes:,} nodes; the rest was not read.",
     "characters": "The page is longer than {characters:,} characters; the rest was not read.",
     "time": "Reading the page took longer than {milliseconds:,} ms; the rest was not read.",
-    "sight": "Looking at the page took longer than {seconds:g} s; the rest was not read.",
 }
 
 
@@ -52,8 +48,6 @@ class SourceLimits:
     characters: int = 4_000_000
     milliseconds: int = 8_000
     frames: int = 50
-    # For comparing the text with screenshots.
-    seconds: float = 20.0
 
 
 DEFAULT_LIMITS = SourceLimits()
@@ -78,15 +72,10 @@ class _Reading:
 
     limits: SourceLimits
     documents: Documents
-    sight: Sight
     notes: list[str]
     nodes: int = 0
     characters: int = 0
     frames: int = 0
-    deadline: float = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.deadline = time.monotonic() + self.limits.seconds
 
     def take_children(self, frame: str) -> list[str]:
         """Return the child frames of a document, as far as the limits allow."""
@@ -114,11 +103,8 @@ async def read_source(
     """
     notes: list[str] = []
     path = None if selector is None else await _find(page, selector, notes)
-    async with (
-        open_documents(page, limits.frames) as documents,
-        looking(page, documents) as sight,
-    ):
-        reading = _Reading(limits, documents, sight, notes)
+    async with open_documents(page, limits.frames) as documents:
+        reading = _Reading(limits, documents, notes=notes)
         html, url, title = await _read_document(documents.main, path, reading)
     return PageSource(
         html=hide_secrets(drop_invisible(html), secrets),
@@ -134,37 +120,11 @@ def _script() -> str:
     return Path(__file__).with_name("page_source.js").read_text("utf-8")
 
 
-async def mask_hidden(documents: Documents, sight: Sight, worlds: list[World]) -> str:
-    """Mask hidden text in JavaScript worlds, parents first; return a note on what is left out."""
-    reading = _Reading(DEFAULT_LIMITS, documents, sight, [])
-    for world in worlds:
-        try:
-            await _read_world(world, {"path": None, "mask": True}, reading)
-        except driver_errors() as error:
-            # The frame was removed.
-            if world.frame == documents.main or "destroyed" not in str(error):
-                raise
-    return reading.notes[0] if reading.notes else ""
-
-
-async def _read_world(
-    world: World, given: dict[str, Any], reading: _Reading, children: Sequence[str] = ()
-) -> Any:
-    """Read a document in a JavaScript world; return what `finish` of `page_source.js` returns."""
-    documents, limits = reading.documents, reading.limits
-    given = {
-        **given,
-        "nodes": max(0, limits.nodes - reading.nodes),
-        "characters": max(0, limits.characters - reading.characters),
-        "milliseconds": limits.milliseconds,
-    }
-    read = await documents.run_in(world, _script(), given, children)
-    reading.nodes += read["nodes"]
-    is_complete = await reading.sight.find_visible(world, read, reading.deadline)
-    stopped = read["stopped"] or ("" if is_complete else "sight")
-    if stopped:
-        reading.notes.append(_STOPPED[stopped].format_map(asdict(limits)))
-    return await documents.run_in(world, _FINISH, {})
+async def run_script(documents: Documents, world: World, limits: SourceLimits) -> str:
+    """Mask hidden text in a JavaScript world; return a note if the limits left out text."""
+    given = {**asdict(limits), "path": None, "mask": True}
+    answer: dict[str, str] = await documents.run_in(world, _script(), given)
+    return _STOPPED[answer["stopped"]].format_map(asdict(limits)) if answer["stopped"] else ""
 
 
 async def _find(page: Page, selector: str, notes: list[str]) -> list[int | None]:
@@ -186,10 +146,23 @@ async def _read_document(
     frame: str, path: list[int | None] | None, reading: _Reading
 ) -> tuple[str, str, str]:
     """Return the HTML of a document with its frames, its URL and its title."""
+    limits = reading.limits
     children = reading.take_children(frame)
-    world = await reading.documents.world_of(frame)
-    answer = await _read_world(world, {"path": path, "mask": False}, reading, children)
+    answer: dict[str, Any] = await reading.documents.run(
+        frame,
+        _script(),
+        {
+            "path": path,
+            "nodes": max(0, limits.nodes - reading.nodes),
+            "characters": max(0, limits.characters - reading.characters),
+            "milliseconds": limits.milliseconds,
+        },
+        children,
+    )
+    reading.nodes += answer["nodes"]
     reading.characters += sum(len(piece) for piece in answer["html"] if isinstance(piece, str))
+    if answer["stopped"]:
+        reading.notes.append(_STOPPED[answer["stopped"]].format_map(asdict(limits)))
     pieces = [
         piece if isinstance(piece, str) else await _read_child(children[piece], reading)
         for piece in answer["html"]
@@ -199,10 +172,12 @@ async def _read_document(
 
 async def _read_child(frame: str, reading: _Reading) -> str:
     """Return the HTML of a frame; empty if the frame no longer exists."""
+    from playwright.async_api import Error  # noqa: PLC0415 - heavy, and not needed before
+
     try:
         html, _, _ = await _read_document(frame, None, reading)
-    except driver_errors() as error:
-        if "destroyed" not in str(error):
-            reading.notes.append(f"A frame could not be read: {str(error).splitlines()[0]}")
+    except Error as error:
+        if "destroyed" not in error.message:
+            reading.notes.append(f"A frame could not be read: {error.message.splitlines()[0]}")
         return ""
     return html

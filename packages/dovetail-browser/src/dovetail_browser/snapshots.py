@@ -141,7 +141,7 @@ async def read_snapshot(
     for _ in range(_TRIES):
         async with open_documents(page, _MOST_FRAMES) as documents:
             typed = await _typed_secrets(documents)
-            async with masked(page, documents) as mask:
+            async with masked(documents) as mask:
                 raw = await _read_tree(page, options, timeout_ms)
                 # A frame that was added meanwhile or cannot be attached to is not masked.
                 is_masked = len(page.frames) <= len(documents.frames) and await mask.is_complete()

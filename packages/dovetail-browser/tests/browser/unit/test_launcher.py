@@ -51,12 +51,6 @@ def test_responses_pass_and_strings_of_events_are_shortened() -> None:
     assert short == event("Page.javascriptDialogOpening", "x" * 10_000)
 
 
-def test_events_that_only_pausing_causes_are_dropped() -> None:
-    unused = ["Debugger.scriptParsed", "Debugger.scriptFailedToParse", "Animation.animationStarted"]
-    paused = event("Debugger.paused", "x")
-    assert Relay().feed(*[event(method, "x") for method in unused], paused) == [paused]
-
-
 def test_a_response_that_is_too_long_becomes_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(launcher, "MOST_BYTES", 50_000)
     relay = Relay()

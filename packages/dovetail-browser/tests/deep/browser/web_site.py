@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
-from tests.deep.browser.hidden_kinds import KINDS_PER_PAGE, TABLES, build_page
-from tests.deep.browser.pixel_kinds import SCRIPTS
+from tests.deep.browser.hidden_kinds import HIDDEN, VISIBLE, build_page
 from tests.patience import CAP
 
 FOLDER = Path(__file__).with_name("site")
@@ -332,16 +331,7 @@ def _script(handler: _Handler) -> None:
 
 
 def _kinds(handler: _Handler) -> None:
-    kinds = TABLES[handler.query["of"]]
-    first = int(handler.query.get("from", 0))
-    chosen = list(kinds)[first : first + KINDS_PER_PAGE]
-    handler.send(build_page({kind: kinds[kind] for kind in chosen}))
-
-
-def _scripts(handler: _Handler) -> None:
-    """Text that is not of the Latin alphabet."""
-    words = "".join(f"<p>{words}</p>" for words in SCRIPTS.values())
-    handler.send(f"<!doctype html><meta charset=utf-8><title>Scripts</title>{words}")
+    handler.send(build_page(HIDDEN if handler.query["of"] == "hidden" else VISIBLE))
 
 
 PAGES: dict[str, Callable[[_Handler], None]] = {
@@ -362,7 +352,6 @@ PAGES: dict[str, Callable[[_Handler], None]] = {
     "/long": _long,
     "/script": _script,
     "/kinds": _kinds,
-    "/scripts": _scripts,
     "/hostile": _hostile,
     "/slow": _slow,
     "/held": _held,

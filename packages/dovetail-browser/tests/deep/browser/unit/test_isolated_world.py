@@ -23,8 +23,7 @@ def run(chromium: Chromium, html: str, function: str, **given: Any) -> Any:
         await chromium.page.set_content(html)
         async with open_documents(chromium.page, 10) as documents:
             children = documents.children_of(documents.main)
-            world = await documents.world_of(documents.main)
-            return await documents.run_in(world, function, given, children)
+            return await documents.run(documents.main, function, given, children)
 
     return chromium.run(steps())
 
