@@ -191,7 +191,7 @@ def test_a_developer_sees_the_traceback(browser: Browser, tmp_path: Path) -> Non
     ):
         person.wait_until_connected()
         person.run("divide")
-        text = person.call.get_by_role("region", name="Traceback")
+        text = person.call.get_by_role("region", name="Text")
         expect(text).to_contain_text("ZeroDivisionError")
         expect(text).to_contain_text("in divide")
         expect(text).not_to_contain_text("dispatch.py")

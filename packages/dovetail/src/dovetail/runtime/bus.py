@@ -74,14 +74,17 @@ class SharedBus:
     def __init__(self, processes: Processes) -> None:
         self._processes = processes
         self._local: MemoryBus[ChangeEvent] = MemoryBus()
-        processes.on_message(_TOPIC, self._receive)
+        processes.on_message(_TOPIC, self._receive, own=True)
         processes.on_lost(self._look_again)
 
     def publish(self, event: ChangeEvent) -> None:
-        """Call all subscribers in this thread, and those of other processes."""
-        self._local.publish(event)
+        """Call all subscribers, those of other processes too."""
         # The store of items tells other processes of them, in the step in which it saves them.
-        if event.item is None and not event.is_local:
+        if event.item is not None or event.is_local or not self._processes.is_open:
+            self._local.publish(event)
+        else:
+            # Comes back to this process too. In the log it is behind the subscriptions that other
+            # processes have acknowledged, which this one may not have read yet.
             change = _Change(event.what.value, event.uri)
             self._processes.publish(_TOPIC, codec.encode(change))
 

@@ -96,6 +96,11 @@ class Processes:
         """Why nothing can be sent at the moment; None if it can."""
         return self._backend.problem
 
+    @property
+    def is_open(self) -> bool:
+        """Whether messages are sent."""
+        return self._loop is not None
+
     # -- startup and shutdown -------------------------------------------------------------------
 
     @contextlib.asynccontextmanager
