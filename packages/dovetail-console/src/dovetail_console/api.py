@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 import msgspec
-from msgspec import Struct
 
 from dovetail.transports import HttpRequest, HttpResponse
 from dovetail.wire import codec
@@ -23,7 +21,6 @@ from dovetail_console.requests import (
     check_caller,
     check_token,
 )
-from dovetail_console.tracebacks import Tracebacks
 from dovetail_console.workers import JOBS, Answer, Workers
 
 if TYPE_CHECKING:
@@ -36,7 +33,7 @@ _MAX_START = 16 * 1024
 _MAX_WORK = 4 * 1024 * 1024
 _MAX_EVIDENCE = 32 * 1024 * 1024
 # The page asks these while its user types. All others count as requests to the server.
-_NOT_COUNTED = ("config", "form", "headers", "outline", "sign-in", "traceback", "uri")
+_NOT_COUNTED = ("config", "form", "headers", "outline", "sign-in", "uri")
 # The page needs these before it has credentials.
 _OPEN = ("config", "sign-in")
 _NO_STORE = (b"cache-control", b"no-store")
@@ -53,10 +50,6 @@ _LARGE_FORM = Answer(
 Handler = Callable[[ApiRequest], Awaitable[HttpResponse | None]]
 
 
-class _Reference(Struct):
-    reference: str
-
-
 class ConsoleApi:
     """Serves the requests to `/console/api/`."""
 
@@ -70,10 +63,6 @@ class ConsoleApi:
             "check": ("POST", CheckRunner(self.streams).serve),
             "sign-in": ("POST", self._start_sign_in),
         }
-        if site.has_tracebacks:
-            self._tracebacks = Tracebacks()
-            logging.getLogger("dovetail").addHandler(self._tracebacks)
-            self._handlers["traceback"] = ("POST", self._traceback)
         self._sign_in: SignIn | None = None
 
     async def serve(self, request: HttpRequest, name: str) -> HttpResponse | None:
@@ -172,13 +161,6 @@ class ConsoleApi:
                 await stream.send("frame", frame)
 
         await self.streams.serve(given.request, work)
-
-    async def _traceback(self, given: ApiRequest) -> HttpResponse:
-        reference = given.read(_Reference, "a reference").reference
-        text = self._tracebacks.find(reference) if given.request.is_local else None
-        if text is None:
-            raise RefusedError(404, "This traceback is not kept; the server's log has it")
-        return HttpResponse(200, codec.encode({"text": text}))
 
     async def _config(self, given: ApiRequest) -> HttpResponse:
         return HttpResponse(200, codec.encode(describe_site(self._site, given.request)))

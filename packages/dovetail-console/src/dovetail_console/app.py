@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import os
 import secrets
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -17,7 +16,6 @@ from dovetail.wire import codec
 from dovetail_console.api import ConsoleApi
 from dovetail_console.event_streams import SECURITY_HEADERS
 from dovetail_console.requests import (
-    TRACEBACKS,
     ConsoleServer,
     ConsoleSite,
     RefusedError,
@@ -223,7 +221,6 @@ def add_console(
         servers=servers,
         traffic=traffic,
         is_shared=is_shared,
-        has_tracebacks=bool(os.environ.get(TRACEBACKS)),
         token=token or secrets.token_urlsafe(24),
     )
     if traffic is not None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ipaddress
-import os
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,6 @@ from dovetail.commands import (
     with_options,
 )
 from dovetail.errors import TransportError
-from dovetail_console.requests import TRACEBACKS
 
 __all__ = ["console", "dev"]
 
@@ -51,7 +49,6 @@ def dev(context: click.Context, /, no_open: bool, **given: Any) -> None:
 
     The same as `dovetail run FILE --http 8000 --reload --console`, with a browser.
     """
-    os.environ[TRACEBACKS] = "1"
     context.invoke(run_command, console=True, reload=True, open_browser=not no_open, **given)
 
 

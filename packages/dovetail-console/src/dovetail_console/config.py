@@ -151,7 +151,6 @@ def describe_site(site: ConsoleSite, request: HttpRequest) -> dict[str, Any]:
         "revisions": [revision.date for revision in reversed(REVISIONS)],
         "traits": {each.date: describe_traits(each, version("dovetail-mcp")) for each in REVISIONS},
         "confirm": True,
-        "tracebacks": site.has_tracebacks and request.is_local,
         # The page reads everything again if it changes; workers would change it all the time.
         "process": None if site.is_shared else site.process,
     }

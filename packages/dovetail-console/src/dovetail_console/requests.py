@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from dovetail_console.traffic import Traffic
 
 __all__ = [
-    "TRACEBACKS",
     "ApiRequest",
     "ConsoleServer",
     "ConsoleSite",
@@ -37,8 +36,6 @@ __all__ = [
 ]
 
 T = TypeVar("T")
-# The environment variable by which `dovetail dev` asks its processes for tracebacks on the page.
-TRACEBACKS = "DOVETAIL_CONSOLE_TRACEBACKS"
 _TOKEN = b"x-console-token"
 _PAGE = b"x-console-page"
 _PAGE_URL = re.compile(r"(?P<mount>https?://(?P<host>[^/?#\s]+)(?:/[^?#\s]*)?)/console/")
@@ -96,8 +93,6 @@ class ConsoleSite:
     servers: Sequence[ConsoleServer]
     mode: Literal["server", "target"] = "server"
     traffic: Traffic | None = None
-    # Whether the page shows the tracebacks of failed calls; only to requests to this machine.
-    has_tracebacks: bool = False
     # Several processes answer at this address, so a request may not come back to this one.
     is_shared: bool = False
     # Sent with every request to the API. Another site cannot read it.

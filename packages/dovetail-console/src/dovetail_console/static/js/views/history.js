@@ -1,8 +1,8 @@
 /** The calls of this tab: result, run again, copy, save as test, compare. */
-import { html, useEffect, useState } from "../../vendor/preact.js";
-import { ask, post } from "../api.js";
+import { html, useState } from "../../vendor/preact.js";
+import { post } from "../api.js";
 import { Failure, Result } from "../results.js";
-import { LongText, clockText, copy, download, linkTo, msText, notices } from "../ui.js";
+import { clockText, copy, download, linkTo, msText, notices } from "../ui.js";
 import { Logs } from "./start.js";
 
 const STATES = { running: "Running", started: "Started", done: "Done", error: "Error", cancelled: "Cancelled" };
@@ -20,14 +20,6 @@ export function CallActions({ session, entry }) {
     <a class="button" href=${linkTo(session.name, "revisions", entry.id)}>All revisions</a></p>`;
 }
 
-/** The traceback of a call that failed, if the server was started with `dovetail dev`. */
-export function Traceback({ session, of }) {
-  const [text, setText] = useState("");
-  const [, reference] = /, reference (\w{8});/.exec(JSON.stringify(of) ?? "") ?? [];
-  useEffect(() => void (reference && session.config.tracebacks && ask("traceback", { reference }).then((found) => setText(found.text), () => {})), [reference]);
-  return text && html`<${LongText} text=${text} label="Traceback" />`;
-}
-
 export function CallView({ session, entry }) {
   const { status, tool, taskId, progress: { progress, total, message } = {}, logs, result, error } = entry;
   return html`<section class="call box" aria-label="Call of ${tool}"><p class="row" role="status"><${State} status=${status} />${msText(entry.ms)}
@@ -38,8 +30,7 @@ export function CallView({ session, entry }) {
       ${total && ` of ${total}`} ${message}</p>`}
     ${logs.length > 0 && html`<${Logs} logs=${logs} />`}${error && html`<${Failure} error=${error} />`}
     ${result ? html`<${Result} result=${result} session=${session} />` : status !== "running" && !error
-      && html`<p class="muted">The result was kept until the page was loaded again.</p>`}
-    <${Traceback} session=${session} of=${result ?? error?.message} /></section>`;
+      && html`<p class="muted">The result was kept until the page was loaded again.</p>`}</section>`;
 }
 
 export function History({ session, tool, onAgain }) {
