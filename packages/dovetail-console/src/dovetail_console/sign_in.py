@@ -3,9 +3,9 @@
 The browser comes back to `/console/callback`. Secrets are masked in what the page shows; the token
 itself is sent to the page only for a server at this address, whose requests the page sends itself.
 
-Whoever can load the page can start a sign-in, so the requests to the authorization server are
-limited: sign-ins are counted before they begin, and all of them use one registration. A cookie
-binds a sign-in to its browser: nobody gets the token of a user whom they sent to their own sign-in.
+Every client that can load the page can start a sign-in, so the requests to the authorization server
+are limited: sign-ins are counted before they begin, and all of them use one registration. A cookie
+binds a sign-in to the browser that started it, so nobody gets another user's token with its URL.
 """
 
 from __future__ import annotations

@@ -202,7 +202,7 @@ class Processes:
 
     def _add(self, log: str, entry: bytes, number: int, retention: Retention) -> None:
         if self._loop is None:
-            # Nobody has seen an earlier state of this process.
+            # No client is connected yet, so there is nothing to announce.
             return
         with self._lock:
             if len(self._waiting) >= _MAX_WAITING:

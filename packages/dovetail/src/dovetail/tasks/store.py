@@ -337,7 +337,7 @@ def find_default_file(server: str) -> Path:
 
 
 async def enter_default_state(server: str, stack: AsyncExitStack) -> ServerState:
-    """Return where the tasks of a server are if nobody has chosen: in a file, or else in memory."""
+    """Return the default state for tasks: a file, or memory if the file cannot be used."""
     # Imported late: it takes 4 ms, which servers without tasks should not pay.
     from dovetail.state.sqlite import SQLiteBackend  # noqa: PLC0415
 

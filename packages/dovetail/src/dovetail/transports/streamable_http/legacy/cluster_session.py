@@ -359,7 +359,7 @@ class ClusterSessions:
     async def read(self, id: str) -> ClusterSession | None:
         """The session as it is stored now; None if there is none. Raises StoreError.
 
-        Whoever uses it calls `release` afterwards.
+        Callers call `release` when they have finished.
         """
         name = name_of(id)
         async with self._turn(name):
